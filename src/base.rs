@@ -1,0 +1,21 @@
+//! Layer 1: the vocabulary that every other layer speaks.
+//!
+//! Ids with their grammar, time as plain values, the states and outcomes that
+//! a run can have, and located diagnostics. Invariant: nothing here reads a
+//! clock, a file or the environment.
+
+mod diagnostic;
+mod name;
+mod nearest;
+mod quantity;
+mod render;
+mod run;
+mod time;
+
+pub use diagnostic::{Diagnostic, Place, Related, Severity, SourceText, Sources};
+pub use name::{HarnessName, NameError, is_name};
+pub use nearest::nearest;
+pub use quantity::{QuantityError, duration_text, parse_duration, parse_size, size_text};
+pub use render::{Format, json_one, render};
+pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger, UnknownWord};
+pub use time::{Mono, Now, Wall};

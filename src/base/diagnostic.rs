@@ -1,0 +1,178 @@
+//! A mistake in a file, with its place.
+//!
+//! Invariant: a span lies inside the text of its file, on character boundaries.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// How much a diagnostic matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The file is refused.
+    Error,
+    /// The file is accepted.
+    Warning,
+}
+
+impl Severity {
+    /// The word for it in JSON and short form.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as it was named.
+    pub file: Utf8PathBuf,
+    /// The offending bytes; none when the whole file is meant (it cannot be read).
+    pub span: Option<Range<usize>>,
+}
+
+/// A second place that explains a diagnostic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Related {
+    /// Where.
+    pub place: Place,
+    /// What is there.
+    pub message: String,
+}
+
+/// One mistake (or doubt) in a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Stable code, like `harnessd::config::unknown_key`.
+    pub code: &'static str,
+    /// Error or warning.
+    pub severity: Severity,
+    /// A lower-case fragment, names in backticks, no final stop.
+    pub message: String,
+    /// Where it stands.
+    pub place: Place,
+    /// The full name of the harness that it concerns.
+    pub harness: Option<String>,
+    /// How to mend it.
+    pub help: Option<String>,
+    /// Other places that explain it.
+    pub related: Vec<Related>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    #[must_use]
+    pub fn error(code: &'static str, place: Place, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            place,
+            harness: None,
+            help: None,
+            related: Vec::new(),
+        }
+    }
+
+    /// A warning at a place.
+    #[must_use]
+    pub fn warning(code: &'static str, place: Place, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, place, message) }
+    }
+
+    /// Names the harness.
+    #[must_use]
+    pub fn of(mut self, harness: impl Into<String>) -> Self {
+        self.harness = Some(harness.into());
+        self
+    }
+
+    /// Adds the help line.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds another place.
+    #[must_use]
+    pub fn related(mut self, place: Place, message: impl Into<String>) -> Self {
+        self.related.push(Related { place, message: message.into() });
+        self
+    }
+}
+
+/// The text of a file, for turning offsets into lines and columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceText {
+    text: Arc<str>,
+    line_starts: Arc<[usize]>,
+}
+
+impl SourceText {
+    /// Keeps a text.
+    #[must_use]
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let starts = std::iter::once(0)
+            .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
+            .collect();
+        Self { text, line_starts: starts }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The line and column of a byte offset, both from 1; columns count characters.
+    #[must_use]
+    pub fn line_column(&self, offset: usize) -> (usize, usize) {
+        let offset = offset.min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = self.line_starts[line - 1];
+        let column = self.text.get(start..offset).map_or(offset - start, |before| before.chars().count());
+        (line, column + 1)
+    }
+}
+
+/// The texts of all files that diagnostics point into.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sources(BTreeMap<Utf8PathBuf, SourceText>);
+
+impl Sources {
+    /// Adds a file's text.
+    pub fn insert(&mut self, file: Utf8PathBuf, text: SourceText) {
+        self.0.insert(file, text);
+    }
+
+    /// The text of `file`.
+    #[must_use]
+    pub fn get(&self, file: &Utf8Path) -> Option<&SourceText> {
+        self.0.get(file)
+    }
+
+    /// Takes over the files of another collection.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// How many files there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,119 @@
+//! Time as plain values: two clocks, read by the shell and handed in.
+
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, TimeZone, Utc};
+use serde::{Deserialize, Serialize};
+
+/// An instant of the monotonic clock, since the machine's boot. It stands
+/// still while the machine is suspended; delays and timeouts are measured on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mono(pub Duration);
+
+impl Mono {
+    /// The time since `earlier`, zero if that lies ahead.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Add<Duration> for Mono {
+    type Output = Self;
+    fn add(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(by))
+    }
+}
+
+/// An instant of the real-time clock in microseconds since 1970 (UTC).
+/// Schedules and records use it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Wall(pub i64);
+
+impl Wall {
+    /// The instant as a calendar value; out of chrono's range it is the nearest one inside.
+    #[must_use]
+    pub fn utc(self) -> DateTime<Utc> {
+        Utc.timestamp_micros(self.0).single().unwrap_or(if self.0 < 0 {
+            DateTime::<Utc>::MIN_UTC
+        } else {
+            DateTime::<Utc>::MAX_UTC
+        })
+    }
+
+    /// From a calendar value, cut to microseconds.
+    #[must_use]
+    pub fn from_utc(at: DateTime<Utc>) -> Self {
+        Self(at.timestamp_micros())
+    }
+
+    /// The time since `earlier`, zero if that lies ahead.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// RFC 3339 in UTC with milliseconds: how times stand in JSON.
+    #[must_use]
+    pub fn rfc3339(self) -> String {
+        self.utc().to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
+
+    /// Reads RFC 3339 with any offset.
+    ///
+    /// # Errors
+    /// chrono's, if the text is of another form.
+    pub fn parse_rfc3339(text: &str) -> Result<Self, chrono::ParseError> {
+        DateTime::parse_from_rfc3339(text).map(|at| Self::from_utc(at.to_utc()))
+    }
+}
+
+impl Add<Duration> for Wall {
+    type Output = Self;
+    fn add(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Wall {
+    type Output = Self;
+    fn sub(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl From<Wall> for String {
+    fn from(at: Wall) -> Self {
+        at.rfc3339()
+    }
+}
+
+impl TryFrom<String> for Wall {
+    type Error = chrono::ParseError;
+    fn try_from(text: String) -> Result<Self, chrono::ParseError> {
+        Self::parse_rfc3339(&text)
+    }
+}
+
+/// Both clocks, read at one moment. The core is given it with each event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    /// The monotonic clock.
+    pub mono: Mono,
+    /// The real-time clock.
+    pub wall: Wall,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Wall;
+
+    #[test]
+    fn a_wall_time_reads_back_what_it_prints() {
+        let at = Wall::parse_rfc3339("2026-11-30T13:00:00.250+01:00").unwrap();
+        assert_eq!(at.rfc3339(), "2026-11-30T12:00:00.250Z");
+        assert_eq!(Wall::parse_rfc3339(&at.rfc3339()), Ok(at));
+    }
+}

@@ -1,0 +1,224 @@
+//! What a valid configuration says, with every default filled in.
+//!
+//! Invariant: a value of these types has passed every rule; impossible
+//! combinations (a schedule on a resident harness, a prompt beside arguments)
+//! cannot be written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+use chrono_tz::Tz;
+
+use crate::adapter::{Adapter, PromptOptions, Registry};
+use crate::base::HarnessName;
+use crate::lifecycle::RestartPolicy;
+use crate::schedule::{Overlap, Schedule};
+
+/// A whole, valid configuration: the unit that the daemon applies.
+#[derive(Debug, Clone)]
+pub struct Configuration {
+    /// The daemon's own settings.
+    pub daemon: DaemonSettings,
+    /// Every harness by its full name.
+    pub harnesses: BTreeMap<HarnessName, Arc<Harness>>,
+    /// The built-in adapters with the user's tables over them.
+    pub registry: Arc<Registry>,
+    /// Every file that was read, as it was named.
+    pub files: Vec<Utf8PathBuf>,
+}
+
+/// The `[daemon]` table of the global file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DaemonSettings {
+    /// Where state is kept; none: the default place.
+    pub state_dir: Option<Utf8PathBuf>,
+    /// The control socket; none: the default place.
+    pub socket: Option<Utf8PathBuf>,
+    /// Whether changed files are reloaded without being asked.
+    pub watch: bool,
+    /// This many exits inside `crash_loop_window` make a harness `degraded`.
+    pub crash_loop_exits: u32,
+    /// See `crash_loop_exits`; a run longer than it resets the backoff.
+    pub crash_loop_window: Duration,
+    /// After this many consecutive failed attempts a harness is `failed`; 0: never.
+    pub max_attempts: u32,
+    /// The cap of the backoff.
+    pub backoff_max: Duration,
+    /// Bound of files a skill.
+    pub skill_max_files: u64,
+    /// Bound of bytes a skill.
+    pub skill_max_bytes: u64,
+}
+
+/// Where a harness is declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The file, as it was named.
+    pub file: Utf8PathBuf,
+    /// The line of its table's header, from 1.
+    pub line: usize,
+}
+
+/// The project that declares a harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// `[project] name`, or the directory's name, sanitised.
+    pub name: String,
+    /// The directory of the project file.
+    pub root: Utf8PathBuf,
+    /// Whether `<root>/skills` is a project-local skill root.
+    pub skills: bool,
+}
+
+/// What a harness executes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// A program with its arguments.
+    Command {
+        /// `cmd`; none: the adapter's own command.
+        program: Option<String>,
+        /// `args`, before `{workdir}` is filled in.
+        args: Vec<String>,
+    },
+    /// The adapter's one-shot template with a prompt.
+    Prompt {
+        /// `cmd`, which replaces the template's first word.
+        program: Option<String>,
+        /// Where the prompt comes from.
+        prompt: PromptSource,
+        /// `model`, `auto_accept`, `max_turns`, `quiet`.
+        options: PromptOptions,
+    },
+}
+
+/// Where a prompt comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptSource {
+    /// `prompt`, byte for byte.
+    Text(String),
+    /// `prompt_file`, read at each start.
+    File(Utf8PathBuf),
+}
+
+/// How a harness is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mode {
+    /// Meant to run for ever.
+    Resident {
+        /// Its restart policy.
+        restart: RestartPolicy,
+    },
+    /// Meant to end.
+    OneShot {
+        /// Its restart policy (retries).
+        restart: RestartPolicy,
+        /// When it is due.
+        schedule: Option<Timetable>,
+        /// After this a run is stopped with outcome `timeout`.
+        timeout: Option<Duration>,
+    },
+}
+
+/// A schedule with its options.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timetable {
+    /// The expression.
+    pub expression: Schedule,
+    /// The zone that it is read in.
+    pub timezone: Tz,
+    /// What a firing does while a run is active.
+    pub overlap: Overlap,
+}
+
+/// Who names a skill root (SKL-2), without the adapter's part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Declared {
+    /// `skill_paths` of the global file.
+    Global,
+    /// `skill_paths` of a project file.
+    Project,
+}
+
+/// One harness, resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Harness {
+    /// Its full name.
+    pub name: HarnessName,
+    /// Where it is declared.
+    pub origin: Origin,
+    /// Its project, if a project file declares it.
+    pub project: Option<Project>,
+    /// Its adapter.
+    pub adapter: Arc<Adapter>,
+    /// What it executes.
+    pub work: Work,
+    /// Resident or one-shot.
+    pub mode: Mode,
+    /// Start at boot.
+    pub enabled: bool,
+    /// Base of the restart backoff.
+    pub restart_delay: Duration,
+    /// Absolute working directory; none: see LIF-7.
+    pub workdir: Option<Utf8PathBuf>,
+    /// Absolute path of the environment file.
+    pub env_file: Option<Utf8PathBuf>,
+    /// Variables of the harness's own table, over `[defaults]`.
+    pub env: BTreeMap<String, String>,
+    /// Declared skill roots, absolute, lowest precedence first.
+    pub skill_paths: Vec<(Declared, Utf8PathBuf)>,
+    /// Whether the adapter's default roots contribute.
+    pub use_default_skill_paths: bool,
+    /// Run under a pseudo-terminal.
+    pub tty: bool,
+    /// The signal's number (15 for `TERM`).
+    pub stop_signal: i32,
+    /// Grace between the stop signal and KILL.
+    pub stop_timeout: Duration,
+    /// How many ended runs are kept.
+    pub keep_runs: u32,
+    /// Bound of one run's log.
+    pub log_max_bytes: u64,
+    /// For people.
+    pub description: Option<String>,
+    /// SHA-256 (hex) of every resolved key.
+    pub definition_hash: String,
+    /// SHA-256 (hex) of the keys that a start uses: when it differs from that of
+    /// the running process, `changed: restart to apply` is shown.
+    pub launch_hash: String,
+}
+
+impl Harness {
+    /// Whether it is a one-shot.
+    #[must_use]
+    pub const fn oneshot(&self) -> bool {
+        matches!(self.mode, Mode::OneShot { .. })
+    }
+
+    /// Its restart policy.
+    #[must_use]
+    pub const fn restart(&self) -> RestartPolicy {
+        match self.mode {
+            Mode::Resident { restart } | Mode::OneShot { restart, .. } => restart,
+        }
+    }
+
+    /// Its schedule.
+    #[must_use]
+    pub const fn timetable(&self) -> Option<&Timetable> {
+        match &self.mode {
+            Mode::OneShot { schedule, .. } => schedule.as_ref(),
+            Mode::Resident { .. } => None,
+        }
+    }
+
+    /// Its wall-clock bound.
+    #[must_use]
+    pub const fn timeout(&self) -> Option<Duration> {
+        match self.mode {
+            Mode::OneShot { timeout, .. } => timeout,
+            Mode::Resident { .. } => None,
+        }
+    }
+}

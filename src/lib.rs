@@ -1,0 +1,6 @@
+//! harnessd: a declarative supervisor for coding-agent command lines.
+//!
+//! A pure core decides, a thin shell performs: see `docs/architecture.md`.
+
+pub mod base;
+pub mod wire;

@@ -1,0 +1,2 @@
+//! The `harnessd` program.
+fn main() {}

@@ -1,0 +1,18 @@
+//! The control protocol: what `--json` prints and the socket answers.
+//!
+//! Types and framing only; no socket is opened here. Absent means unknown: a
+//! key is left out, never `null`. Lists are always present.
+
+mod event;
+mod frame;
+mod message;
+mod view;
+
+pub use event::{Event, EventKind};
+pub use frame::{FrameError, Frames, MAX_LINE};
+pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request};
+pub use view::{
+    Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
+    RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,
+    Waiting, WaitingReason,
+};

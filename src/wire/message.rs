@@ -1,0 +1,205 @@
+//! Requests and replies.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+/// The version of the protocol; client and daemon must agree on it.
+pub const PROTOCOL: u32 = 1;
+
+/// What a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Op {
+    /// The first request of a connection: which protocol the client speaks.
+    Hello {
+        /// Its [`PROTOCOL`].
+        protocol: u32,
+        /// Its version, for messages.
+        version: String,
+    },
+    /// The daemon, its configuration and what needs attention.
+    Status,
+    /// All harnesses.
+    List,
+    /// One harness in full.
+    Describe {
+        /// Full name.
+        name: String,
+    },
+    /// Starts harnesses.
+    Start {
+        /// Full names.
+        #[serde(default)]
+        names: Vec<String>,
+        /// Every harness that has no schedule.
+        #[serde(default)]
+        all: bool,
+        /// Answer when the start has succeeded (resident) or the run has ended (one-shot).
+        #[serde(default)]
+        wait: bool,
+    },
+    /// Stops harnesses.
+    Stop {
+        /// Full names.
+        #[serde(default)]
+        names: Vec<String>,
+        /// Every harness.
+        #[serde(default)]
+        all: bool,
+        /// Answer when nothing of them is alive.
+        #[serde(default)]
+        wait: bool,
+    },
+    /// Stops and starts harnesses.
+    Restart {
+        /// Full names.
+        #[serde(default)]
+        names: Vec<String>,
+        /// Every harness that is not stopped.
+        #[serde(default)]
+        all: bool,
+        /// As for `start`.
+        #[serde(default)]
+        wait: bool,
+    },
+    /// Reads the configuration again.
+    Reload,
+    /// One run in the foreground of a client: claims the harness for it.
+    Once {
+        /// Full name.
+        name: String,
+    },
+    /// Runs, newest first.
+    Runs {
+        /// Only of this harness.
+        #[serde(default)]
+        name: Option<String>,
+        /// At most so many.
+        #[serde(default)]
+        limit: Option<usize>,
+        /// Only those that failed.
+        #[serde(default)]
+        failed: bool,
+        /// Only those that started at or after this RFC 3339 time.
+        #[serde(default)]
+        since: Option<String>,
+    },
+    /// One run.
+    Show {
+        /// Its id, or an unambiguous part.
+        run: String,
+    },
+    /// The skills of a harness.
+    Skills {
+        /// Full name.
+        name: String,
+    },
+    /// Events from now on.
+    Subscribe,
+}
+
+/// One request: a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Chosen by the client; the reply carries it.
+    pub id: u64,
+    /// What is asked.
+    #[serde(flatten)]
+    pub op: Op,
+}
+
+/// The stable names of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// No harness has that name.
+    UnknownHarness,
+    /// No adapter has that name.
+    UnknownAdapter,
+    /// No run has that id.
+    UnknownRun,
+    /// It runs already (and a second one was asked for).
+    AlreadyRunning,
+    /// It is being stopped.
+    AlreadyStopping,
+    /// The configuration has mistakes.
+    ConfigInvalid,
+    /// The program could not be started.
+    SpawnFailed,
+    /// The prompt could not be read.
+    PromptUnreadable,
+    /// A skill root could not be read.
+    SkillRootUnreadable,
+    /// The skill target could not be written.
+    TargetNotWritable,
+    /// The run that was waited for did not end `ok`.
+    RunFailed,
+    /// The caller may not do that.
+    NotPermitted,
+    /// No daemon answers.
+    NoDaemon,
+    /// Client and daemon speak different protocols.
+    VersionMismatch,
+    /// The request cannot be understood.
+    BadRequest,
+    /// A line is longer than 1 MiB, or there are too many clients.
+    TooLarge,
+    /// A defect, or an environment that failed us.
+    Internal,
+}
+
+/// A failure as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[error("{message}")]
+pub struct ErrorBody {
+    /// To be matched on.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// How to mend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl ErrorBody {
+    /// An error without a help line.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: None }
+    }
+
+    /// Adds the help line.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// One reply: a line, `{"id":…,"ok":…}` or `{"id":…,"error":…}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The request's id.
+    pub id: u64,
+    /// The answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<Value>,
+    /// Or the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
+}
+
+impl Reply {
+    /// A success.
+    #[must_use]
+    pub const fn ok(id: u64, value: Value) -> Self {
+        Self { id, ok: Some(value), error: None }
+    }
+
+    /// A failure.
+    #[must_use]
+    pub const fn error(id: u64, error: ErrorBody) -> Self {
+        Self { id, ok: None, error: Some(error) }
+    }
+}

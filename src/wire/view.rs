@@ -1,0 +1,334 @@
+//! The objects that people and scripts are shown.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::base::{HarnessName, Outcome, RunId, State, Trigger, Wall};
+
+/// A skill that was in force during a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSkill {
+    /// Its directory's name.
+    pub name: String,
+    /// The absolute directory that it was copied from.
+    pub source: String,
+    /// SHA-256 (hex) of its contents.
+    pub hash: String,
+}
+
+/// One run: a start, or a slot that was not run (RUN-1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id; ids sort by time.
+    pub id: RunId,
+    /// The harness.
+    pub harness: HarnessName,
+    /// Why it began.
+    pub trigger: Trigger,
+    /// 1 for a first try, more for retries.
+    pub attempt: u32,
+    /// The slot of the schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_at: Option<Wall>,
+    /// When the start was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Wall>,
+    /// When nothing of it was alive any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Wall>,
+    /// How it ended; none: it still runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why, in words; present for every outcome but `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The exit status of the main process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The name of the signal that ended it, like `SIGKILL`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// The main process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
+    /// The adapter's id.
+    pub adapter: String,
+    /// The argument vector without the prompt.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The working directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir: Option<String>,
+    /// Hash of the definition that it ran with.
+    pub definition_hash: String,
+    /// The log file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// The skills in force.
+    #[serde(default)]
+    pub skills: Vec<RunSkill>,
+}
+
+/// Why a harness waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitingReason {
+    /// For its restart delay.
+    Backoff,
+}
+
+/// What a harness waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Why.
+    pub reason: WaitingReason,
+    /// Until when, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Wall>,
+}
+
+/// One harness as `list` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HarnessView {
+    /// Its full name.
+    pub name: HarnessName,
+    /// Its project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The adapter's id.
+    pub adapter: String,
+    /// Its state.
+    pub state: State,
+    /// Whether it starts at boot.
+    pub enabled: bool,
+    /// Whether it is meant to end.
+    pub oneshot: bool,
+    /// The main process, while one runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
+    /// The run in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Restarts by policy since the last start that was asked for.
+    pub restarts: u32,
+    /// The expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// When it is due next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_firing: Option<Wall>,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+    /// Whether the running process has an older definition.
+    pub changed: bool,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The last ended run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_run: Option<Run>,
+}
+
+/// Where a harness is declared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// One harness as `describe` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// As `list` shows it.
+    #[serde(flatten)]
+    pub harness: HarnessView,
+    /// Every resolved key.
+    pub definition: Value,
+    /// Where it is declared.
+    pub source: Source,
+    /// The argument vector without the prompt.
+    pub command: Vec<String>,
+    /// Its skills.
+    pub skills: SkillsView,
+}
+
+/// Who contributes a skill root, lowest precedence first (SKL-2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkillRank {
+    /// The adapter's defaults.
+    Adapter,
+    /// `skill_paths` of the global file.
+    Global,
+    /// `skill_paths` of the project file.
+    Project,
+    /// A directory of the project itself.
+    ProjectLocal,
+}
+
+/// What became of a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootState {
+    /// It was read.
+    Ok,
+    /// It does not exist.
+    Missing,
+    /// It could not be read.
+    Unreadable,
+    /// It is, lies in or leads to the target.
+    IsTarget,
+    /// It lies in the learned tier.
+    Learned,
+}
+
+/// One root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootView {
+    /// Absolute path.
+    pub path: String,
+    /// Who contributes it.
+    pub rank: SkillRank,
+    /// What became of it.
+    pub state: RootState,
+}
+
+/// What became of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkillState {
+    /// The target holds it as it is now.
+    Projected,
+    /// The next start will write it.
+    Pending,
+    /// Its name is taken in a shared target.
+    Occupied,
+    /// The copy in the target was changed by hand.
+    Edited,
+    /// It is left out (too large, learned, unreadable).
+    Skipped,
+}
+
+/// A copy of a skill that did not win.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShadowedSkill {
+    /// Its directory.
+    pub source: String,
+    /// The root's rank.
+    pub rank: SkillRank,
+}
+
+/// One merged skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillView {
+    /// Its directory's name.
+    pub name: String,
+    /// The winning directory, absolute.
+    pub source: String,
+    /// The rank that decided.
+    pub rank: SkillRank,
+    /// The copies that lost.
+    pub shadowed: Vec<ShadowedSkill>,
+    /// What became of it.
+    pub state: SkillState,
+    /// What is odd about it.
+    pub warnings: Vec<String>,
+}
+
+/// A copy that the agent would find by itself (SKL-14).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NativeSkillView {
+    /// Its directory's name.
+    pub name: String,
+    /// Its directory.
+    pub source: String,
+    /// Whether the model still sees it.
+    pub visible: bool,
+    /// Whether the merge preferred another copy.
+    pub shadowed: bool,
+}
+
+/// The skills of one harness.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillsView {
+    /// The harness.
+    pub harness: HarnessName,
+    /// The adapter's id.
+    pub adapter: String,
+    /// Where the copies go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Whether the target is this harness's alone.
+    pub private: bool,
+    /// All roots, lowest precedence first.
+    pub roots: Vec<RootView>,
+    /// The merged skills by name.
+    pub skills: Vec<SkillView>,
+    /// What the agent finds by itself.
+    pub native: Vec<NativeSkillView>,
+    /// What is odd about roots or target.
+    pub warnings: Vec<String>,
+}
+
+/// The next firings of an expression.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FiringsView {
+    /// The expression.
+    pub expression: String,
+    /// The IANA zone.
+    pub timezone: String,
+    /// RFC 3339 times in that zone.
+    pub firings: Vec<String>,
+}
+
+/// Whether the last configuration was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfigState {
+    /// It is in force.
+    Ok,
+    /// The last good one is in force.
+    Rejected,
+}
+
+/// The configuration as `status` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigView {
+    /// The files.
+    pub files: Vec<String>,
+    /// Accepted or not.
+    pub state: ConfigState,
+    /// Objects as `validate --format json` prints them.
+    pub diagnostics: Vec<Value>,
+}
+
+/// A harness that somebody should look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attention {
+    /// Which.
+    pub harness: HarnessName,
+    /// Why.
+    pub reason: String,
+}
+
+/// What `status` shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusView {
+    /// The daemon's version.
+    pub version: String,
+    /// The daemon's process.
+    pub pid: u32,
+    /// When it started.
+    pub started_at: Wall,
+    /// Its configuration.
+    pub config: ConfigView,
+    /// How many harnesses are in each state; states with none are left out.
+    pub harnesses: BTreeMap<State, usize>,
+    /// What needs a person.
+    pub attention: Vec<Attention>,
+}
