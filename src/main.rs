@@ -1,2 +1,7 @@
 //! The `harnessd` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    harnessd::cli::main()
+}

@@ -10,7 +10,7 @@ mod view;
 
 pub use event::{Event, EventKind};
 pub use frame::{FrameError, Frames, MAX_LINE};
-pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request};
+pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, unknown_harness};
 pub use view::{
     Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
     RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,

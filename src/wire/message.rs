@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::base::nearest;
+
 /// The version of the protocol; client and daemon must agree on it.
 pub const PROTOCOL: u32 = 1;
 
@@ -65,11 +67,6 @@ pub enum Op {
     },
     /// Reads the configuration again.
     Reload,
-    /// One run in the foreground of a client: claims the harness for it.
-    Once {
-        /// Full name.
-        name: String,
-    },
     /// Runs, newest first.
     Runs {
         /// Only of this harness.
@@ -202,4 +199,18 @@ impl Reply {
     pub const fn error(id: u64, error: ErrorBody) -> Self {
         Self { id, ok: None, error: Some(error) }
     }
+}
+
+/// The error for a name that no harness has.
+#[must_use]
+pub fn unknown_harness<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ErrorBody {
+    let known: Vec<&str> = known.collect();
+    let near: Vec<String> =
+        nearest(name, known.iter().copied()).into_iter().map(|near| format!("`{near}`")).collect();
+    let help = match (near.is_empty(), known.is_empty()) {
+        (false, _) => format!("did you mean {}?", near.join(" or ")),
+        (true, true) => "no harness is configured".to_owned(),
+        (true, false) => "`harnessd list` shows the harnesses".to_owned(),
+    };
+    ErrorBody::new(ErrorCode::UnknownHarness, format!("no harness is named `{}`", name.escape_debug())).help(help)
 }

@@ -331,4 +331,7 @@ pub struct StatusView {
     pub harnesses: BTreeMap<State, usize>,
     /// What needs a person.
     pub attention: Vec<Attention>,
+    /// What is wrong with the daemon itself, in words.
+    #[serde(default)]
+    pub trouble: Vec<String>,
 }

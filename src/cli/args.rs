@@ -1,0 +1,219 @@
+//! The arguments of every verb: one definition for parsing, help and manual page.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A declarative supervisor for coding-agent command lines.
+#[derive(Debug, Parser)]
+#[command(name = "harnessd", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Exit status: 0 done, 1 the operation failed, 2 usage, 3 no daemon answers.")]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+/// What every verb takes.
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// The global configuration file [env: HARNESSD_CONFIG] [default: ~/.config/harnessd/harness.toml, else /etc/harnessd/harness.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<Utf8PathBuf>,
+    /// Where runs, logs and skill copies are kept [env: HARNESSD_STATE_DIR] [default: ~/.local/state/harnessd]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) state_dir: Option<Utf8PathBuf>,
+    /// The control socket [env: HARNESSD_SOCKET] [default: $XDG_RUNTIME_DIR/harnessd/harnessd.sock]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(super) socket: Option<Utf8PathBuf>,
+    /// Print JSON, whose keys stay
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Run the daemon in the foreground
+    Run(RunArgs),
+    /// List all harnesses with their states
+    List,
+    /// Show one harness in full: definition, command, skills
+    Describe(NameArgs),
+    /// Start harnesses
+    Start(TargetArgs),
+    /// Stop harnesses with everything they started
+    Stop(TargetArgs),
+    /// Stop and start harnesses
+    Restart(TargetArgs),
+    /// Read the configuration again
+    Reload,
+    /// Show the daemon, its configuration and what needs attention
+    Status,
+    /// Do one run in the foreground and exit by its outcome; needs no daemon
+    Once(NameArgs),
+    /// Check configuration files; starts nothing and needs no daemon
+    Validate(ValidateArgs),
+    /// List the known agents and what each supports
+    Agents,
+    /// Show the merged skills of harnesses: who won, who is shadowed
+    Skills(SkillsArgs),
+    /// List runs, newest first
+    Runs(RunsArgs),
+    /// Show one run
+    Show(ShowArgs),
+    /// Print the log of a run, or of a harness's runs
+    Logs(LogsArgs),
+    /// Work with schedules
+    Schedule(ScheduleArgs),
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    /// How the daemon's own log is written to stderr
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) log_format: LogFormat,
+}
+
+/// The form of the daemon's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// One line of text an event
+    Text,
+    /// One JSON object an event
+    Json,
+}
+
+/// One harness.
+#[derive(Debug, Args)]
+pub(super) struct NameArgs {
+    /// The harness
+    pub(super) name: String,
+}
+
+/// Some harnesses.
+#[derive(Debug, Args)]
+pub(super) struct TargetArgs {
+    /// The harnesses
+    #[arg(required_unless_present = "all")]
+    pub(super) names: Vec<String>,
+    /// Every harness (`start`: that has no schedule; `restart`: that is not stopped)
+    #[arg(long, conflicts_with = "names")]
+    pub(super) all: bool,
+    /// Wait: `start` until it runs (a one-shot: until its run has ended), `stop` until nothing of it is alive
+    #[arg(long)]
+    pub(super) wait: bool,
+}
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+pub(super) struct ValidateArgs {
+    /// The files; none: the global file and the enclosing project's
+    pub(super) files: Vec<Utf8PathBuf>,
+    /// Take the files as global or project files instead of telling by their places
+    #[arg(long = "as", value_name = "KIND", requires = "files")]
+    pub(super) kind: Option<Kind>,
+    /// How mistakes are printed [default: human]
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Option<DiagnosticFormat>,
+}
+
+/// The kind of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    /// The user's or system's own file
+    Global,
+    /// A project's `harness.toml`
+    Project,
+}
+
+/// How mistakes are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DiagnosticFormat {
+    /// With the offending text underlined
+    Human,
+    /// `file:line:col: code: message`
+    Short,
+    /// One JSON object
+    Json,
+}
+
+/// Arguments of `skills`.
+#[derive(Debug, Args)]
+pub(super) struct SkillsArgs {
+    /// The harness; none: all
+    pub(super) name: Option<String>,
+}
+
+/// Arguments of `runs`.
+#[derive(Debug, Args)]
+pub(super) struct RunsArgs {
+    /// Only runs of this harness
+    pub(super) name: Option<String>,
+    /// At most so many
+    #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 50)]
+    pub(super) limit: usize,
+    /// Only runs that failed, timed out, could not start or were lost
+    #[arg(long)]
+    pub(super) failed: bool,
+    /// Only runs since a time (`2026-11-30T08:00:00Z`) or for a while back (`12h`)
+    #[arg(long, value_name = "WHEN")]
+    pub(super) since: Option<String>,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The run's id, or enough of its beginning or end to tell it
+    pub(super) run: String,
+}
+
+/// Arguments of `logs`.
+#[derive(Debug, Args)]
+pub(super) struct LogsArgs {
+    /// A harness (its newest run) or a run
+    pub(super) target: String,
+    /// The last N lines
+    #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 100)]
+    pub(super) lines: usize,
+    /// The whole log
+    #[arg(long, conflicts_with = "lines")]
+    pub(super) all: bool,
+    /// Go on as it grows; of a harness also into its next runs
+    #[arg(short, long)]
+    pub(super) follow: bool,
+    /// Whole logs of the harness's runs that were active since a time, or for a while back
+    #[arg(long, value_name = "WHEN", conflicts_with_all = ["lines", "all"])]
+    pub(super) since: Option<String>,
+}
+
+/// Arguments of `schedule`.
+#[derive(Debug, Args)]
+pub(super) struct ScheduleArgs {
+    #[command(subcommand)]
+    pub(super) verb: ScheduleVerb,
+}
+
+/// What to do with schedules.
+#[derive(Debug, Subcommand)]
+pub(super) enum ScheduleVerb {
+    /// Print the next firings of a harness or an expression
+    Next(NextArgs),
+}
+
+/// Arguments of `schedule next`.
+#[derive(Debug, Args)]
+pub(super) struct NextArgs {
+    /// A harness with a schedule, or an expression like `0 3 * * *`
+    pub(super) what: String,
+    /// So many firings
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 5)]
+    pub(super) count: usize,
+    /// After this time (RFC 3339) instead of now
+    #[arg(long, value_name = "TIME")]
+    pub(super) from: Option<String>,
+    /// In this IANA time zone
+    #[arg(long, value_name = "ZONE")]
+    pub(super) timezone: Option<String>,
+}

@@ -1,0 +1,142 @@
+//! What an invocation is about: files, places, names.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+
+use super::args::Common;
+use super::failure::Failure;
+use crate::base::{HarnessName, Wall, parse_duration};
+use crate::client::Client;
+use crate::config::model::{Configuration, DaemonSettings, Harness};
+use crate::config::{Loaded, environment_settings};
+use crate::daemon::Options;
+use crate::host::{clock, files};
+use crate::launch::Surroundings;
+use crate::loader::{self, Selection};
+use crate::skills::Bounds;
+use crate::wire::{ErrorBody, ErrorCode, Op};
+
+/// What an invocation is about.
+pub(super) struct Context {
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) home: Utf8PathBuf,
+    pub(super) selection: Selection,
+    state_dir: Option<Utf8PathBuf>,
+    socket: Option<Utf8PathBuf>,
+}
+
+impl Context {
+    pub(super) fn new(common: &Common) -> Result<Self, Failure> {
+        let env = files::text_env();
+        let home = files::home_dir();
+        let cwd = files::current_dir().unwrap_or_else(|| home.clone());
+        let settings = environment_settings(&env).map_err(|cause| Failure::Usage(cause.to_string()))?;
+        let absolute = |path: &Utf8PathBuf| cwd.join(path);
+        let flag = common.config.as_ref().map(absolute);
+        let selection = Selection::find(flag.as_deref(), &env, &cwd, &home);
+        let state_dir = common.state_dir.as_ref().map(absolute).or(settings.state_dir);
+        let socket = common.socket.as_ref().map(absolute).or(settings.socket);
+        Ok(Self { env, home, selection, state_dir, socket })
+    }
+
+    /// What the daemon is told.
+    pub(super) fn options(&self) -> Options {
+        Options { selection: self.selection.clone(), state_dir: self.state_dir.clone(), socket: self.socket.clone() }
+    }
+
+    /// The settings of the global file, or the built-in ones when it has errors.
+    fn settings(&self) -> DaemonSettings {
+        let loaded = loader::load_global(&self.selection, &self.home);
+        loaded.configuration.map(|found| found.daemon).unwrap_or_default()
+    }
+
+    /// The state directory: flag or variable, then `[daemon]`, then the usual place.
+    pub(super) fn state_dir(&self) -> Utf8PathBuf {
+        self.options().state_path(&self.settings())
+    }
+
+    /// A connection to the daemon.
+    pub(super) fn client(&self) -> Result<Client, Failure> {
+        Ok(Client::connect(&self.options().socket_path(&self.settings()))?)
+    }
+
+    /// Asks the daemon.
+    pub(super) fn call(&self, op: Op) -> Result<serde_json::Value, Failure> {
+        Ok(self.client()?.call(op)?)
+    }
+
+    /// Asks the daemon if there is one.
+    pub(super) fn call_if_running(&self, op: Op) -> Result<Option<serde_json::Value>, Failure> {
+        match self.client() {
+            Ok(mut client) => Ok(Some(client.call(op)?)),
+            Err(Failure::Said(ErrorBody { code: ErrorCode::NoDaemon, .. })) => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The global file and the project's, read and checked.
+    pub(super) fn load(&self) -> Loaded {
+        loader::load(&self.selection.present(), &self.home)
+    }
+
+    /// The valid configuration, or the error that says how to see the mistakes.
+    pub(super) fn configuration(&self) -> Result<Configuration, Failure> {
+        let loaded = self.load();
+        let errors = loaded.diagnostics.len();
+        loaded.configuration.ok_or_else(|| {
+            let message = format!("the configuration has mistakes ({errors} in all)");
+            Failure::Said(
+                ErrorBody::new(ErrorCode::ConfigInvalid, message)
+                    .help("run `harnessd validate` to see each with its place"),
+            )
+        })
+    }
+
+    /// The full name: inside a project a bare name means the project's harness of that name, if
+    /// it declares one (CTL-6).
+    pub(super) fn full_name(&self, name: &str) -> String {
+        if name.contains('/') || self.selection.project.is_none() {
+            return name.to_owned();
+        }
+        let loaded = self.load();
+        let declared = loaded.configuration.iter().flat_map(|found| found.harnesses.keys());
+        let own = declared.filter(|known| known.project().is_some() && known.local() == name);
+        own.map(ToString::to_string).next().unwrap_or_else(|| name.to_owned())
+    }
+
+    /// A declared harness by the name that was given.
+    pub(super) fn harness(
+        &self,
+        configuration: &Configuration,
+        name: &str,
+    ) -> Result<std::sync::Arc<Harness>, Failure> {
+        let full = self.full_name(name);
+        let parsed = HarnessName::parse(&full).ok();
+        let found = parsed.and_then(|name| configuration.harnesses.get(&name));
+        found.cloned().ok_or_else(|| {
+            let known = configuration.harnesses.keys().map(HarnessName::as_str);
+            Failure::Said(crate::wire::unknown_harness(&full, known))
+        })
+    }
+
+    /// What a start would find around it here.
+    pub(super) fn surroundings(&self, settings: &DaemonSettings) -> Surroundings {
+        Surroundings {
+            home: self.home.clone(),
+            env: files::whole_env(),
+            state: self.state_dir(),
+            bounds: Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes },
+        }
+    }
+}
+
+/// A time as people give it: RFC 3339, or a while back.
+pub(super) fn since(text: &str) -> Result<Wall, Failure> {
+    if let Ok(back) = parse_duration(text) {
+        return Ok(clock::now().wall - back);
+    }
+    Wall::parse_rfc3339(text).map_err(|_| {
+        Failure::Usage(format!("`{text}` is no time: write one like `2026-11-30T08:00:00Z`, or a while back like `12h`"))
+    })
+}

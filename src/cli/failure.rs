@@ -1,0 +1,75 @@
+//! Why a verb failed, and the exit status that says so (CTL-7).
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::client::ConnectError;
+use crate::daemon::DaemonError;
+use crate::store::StoreError;
+use crate::wire::{ErrorBody, ErrorCode};
+
+/// The operation failed.
+const FAILED: u8 = 1;
+/// The arguments are wrong.
+pub(super) const USAGE: u8 = 2;
+/// No daemon answers.
+const NO_DAEMON: u8 = 3;
+
+/// Why a verb failed.
+#[derive(Debug, Error)]
+pub(super) enum Failure {
+    /// An answer of the daemon, or the same kind of failure found here.
+    #[error(transparent)]
+    Said(#[from] ErrorBody),
+    /// The arguments do not fit.
+    #[error("{0}")]
+    Usage(String),
+    /// The daemon cannot run.
+    #[error(transparent)]
+    Daemon(#[from] DaemonError),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file cannot be read.
+    #[error("{what}: {cause}")]
+    File {
+        /// Which.
+        what: String,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The output cannot be written.
+    #[error("standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// The exit status.
+    pub(super) const fn exit_status(&self) -> u8 {
+        match self {
+            Self::Said(ErrorBody { code: ErrorCode::NoDaemon, .. }) => NO_DAEMON,
+            Self::Usage(_) => USAGE,
+            _ => FAILED,
+        }
+    }
+
+    /// The failure as the object that `--json` prints.
+    pub(super) fn body(&self) -> ErrorBody {
+        match self {
+            Self::Said(body) | Self::Daemon(DaemonError::Refused(body)) => body.clone(),
+            Self::Usage(message) => ErrorBody::new(ErrorCode::BadRequest, message.clone()),
+            Self::Daemon(cause @ DaemonError::Locked { .. }) => {
+                ErrorBody::new(ErrorCode::AlreadyRunning, cause.to_string())
+                    .help("stop that daemon, or choose another directory with `--state-dir`")
+            }
+            other => ErrorBody::new(ErrorCode::Internal, other.to_string()),
+        }
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(cause: ConnectError) -> Self {
+        Self::Said(cause.to_wire())
+    }
+}

@@ -1,0 +1,92 @@
+//! Standard output for every verb: JSON, tables, times; and the one printer of errors.
+
+use std::io::{self, IsTerminal, StdoutLock, Write};
+
+use chrono_tz::Tz;
+use serde::Serialize;
+
+use super::failure::Failure;
+use crate::base::Wall;
+use crate::host::zone;
+
+/// Standard output.
+pub(super) struct Output {
+    out: StdoutLock<'static>,
+    json: bool,
+    zone: Tz,
+}
+
+impl Output {
+    pub(super) fn stdout(json: bool) -> Self {
+        Self { out: io::stdout().lock(), json, zone: zone::system() }
+    }
+
+    /// Whether `--json` was given.
+    pub(super) const fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether escapes may be used: a terminal, and no `NO_COLOR`.
+    pub(super) fn color(env: &std::collections::BTreeMap<String, String>) -> bool {
+        let refused = env.get("NO_COLOR").is_some_and(|value| !value.is_empty());
+        !refused && io::stdout().is_terminal()
+    }
+
+    /// Prints a value as JSON.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        serde_json::to_writer_pretty(&mut self.out, value).map_err(io::Error::from)?;
+        self.line("")
+    }
+
+    /// Prints a line.
+    pub(super) fn line(&mut self, text: &str) -> Result<(), Failure> {
+        writeln!(self.out, "{text}")?;
+        Ok(())
+    }
+
+    /// Prints bytes as they are, at once.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.out.write_all(bytes)?;
+        self.out.flush()?;
+        Ok(())
+    }
+
+    /// Prints rows under a header; columns are as wide as their widest cell.
+    pub(super) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            cells.chain([header[column].len()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..header.len()).map(width).collect();
+        let head: Vec<String> = header.iter().map(|word| (*word).to_owned()).collect();
+        for row in std::iter::once(&head).chain(rows) {
+            let cells: Vec<String> =
+                row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            self.line(cells.join("  ").trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// A time in the system's zone, to the second.
+    pub(super) fn time(&self, at: Wall) -> String {
+        at.utc().with_timezone(&self.zone).format("%Y-%m-%d %H:%M:%S").to_string()
+    }
+}
+
+/// The text, or a dash.
+pub(super) fn or_dash(text: Option<impl ToString>) -> String {
+    text.map_or_else(|| "-".to_owned(), |text| text.to_string())
+}
+
+/// Prints why a verb failed on stderr: the only place that does.
+pub(super) fn print_failure(failure: &Failure, json: bool) {
+    let body = failure.body();
+    let text = if json {
+        format!("{}\n", serde_json::json!({ "error": body }))
+    } else {
+        let help = body.help.iter().map(|help| format!("  help: {help}\n"));
+        std::iter::once(format!("error: {}\n", body.message)).chain(help).collect()
+    };
+    // With stderr closed nobody can be told; the exit status still says it.
+    let _told = io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,55 @@
+//! One file a verb.
+
+pub(super) mod agents;
+pub(super) mod describe;
+pub(super) mod list;
+pub(super) mod logs;
+pub(super) mod once;
+pub(super) mod reload;
+pub(super) mod restart;
+pub(super) mod run;
+pub(super) mod runs;
+pub(super) mod schedule;
+pub(super) mod show;
+pub(super) mod skills;
+pub(super) mod start;
+pub(super) mod status;
+pub(super) mod stop;
+pub(super) mod validate;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::args::TargetArgs;
+use super::context::Context;
+use super::failure::Failure;
+use super::output::Output;
+use crate::wire::{ErrorBody, ErrorCode, Op};
+
+/// Reads the daemon's answer.
+fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+    serde_json::from_value(value).map_err(|cause| {
+        Failure::Said(ErrorBody::new(ErrorCode::VersionMismatch, format!("the daemon's answer is not understood: {cause}")))
+    })
+}
+
+/// Sends a verb that acts on harnesses, and prints what became of each.
+fn act(
+    context: &Context,
+    args: &TargetArgs,
+    out: &mut Output,
+    op: impl FnOnce(Vec<String>) -> Op,
+) -> Result<std::process::ExitCode, Failure> {
+    let names = args.names.iter().map(|name| context.full_name(name)).collect();
+    let answer = context.call(op(names))?;
+    if out.is_json() {
+        out.json(&answer)?;
+    } else {
+        let list = answer["harnesses"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for one in list {
+            let text = |key: &str| one[key].as_str().unwrap_or_default().replace('-', " ");
+            out.line(&format!("{}: {}", one["name"].as_str().unwrap_or_default(), text("result")))?;
+        }
+    }
+    Ok(std::process::ExitCode::SUCCESS)
+}

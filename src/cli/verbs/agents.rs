@@ -1,0 +1,46 @@
+//! `agents`: the registry, and what each agent supports.
+
+use std::process::ExitCode;
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::host::process::find_program;
+
+pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
+    // A mistake in the configuration must not hide the built-in agents.
+    let registry = match context.load().configuration {
+        Some(configuration) => configuration.registry,
+        None => crate::adapter::Registry::builtin(),
+    };
+    let path = context.env.get("PATH").cloned().unwrap_or_default();
+    let mut views = Vec::new();
+    for adapter in registry.all() {
+        let words = adapter.commands().iter().chain(&adapter.search(&context.home)).cloned().collect::<Vec<_>>();
+        let found = words.iter().find_map(|word| find_program(word, path.as_ref(), &context.home).ok());
+        views.push((adapter.view(), found));
+    }
+    if out.is_json() {
+        let list: Vec<serde_json::Value> = views.iter().map(|(view, path)| with_path(view, path.as_deref())).collect();
+        out.json(&serde_json::json!({ "agents": list }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows: Vec<Vec<String>> = views
+        .iter()
+        .map(|(view, path)| {
+            let place = path.as_ref().map_or("-".to_owned(), ToString::to_string);
+            vec![view.id.clone(), view.supports_text(), place]
+        })
+        .collect();
+    out.table(&["AGENT", "SUPPORTS", "INSTALLED AT"], &rows)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn with_path(view: &crate::adapter::AgentView, path: Option<&camino::Utf8Path>) -> serde_json::Value {
+    let mut value = serde_json::json!(view);
+    if let Some(path) = path {
+        value["path"] = path.as_str().into();
+    }
+    value["installed"] = path.is_some().into();
+    value
+}

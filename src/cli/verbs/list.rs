@@ -1,0 +1,47 @@
+//! `list`: all harnesses with their states.
+
+use std::process::ExitCode;
+
+use serde::Deserialize;
+
+use super::read;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::{Output, or_dash};
+use crate::wire::{HarnessView, Op};
+
+#[derive(Deserialize)]
+struct List {
+    harnesses: Vec<HarnessView>,
+}
+
+pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
+    let answer = context.call(Op::List)?;
+    if out.is_json() {
+        out.json(&answer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let list: List = read(answer)?;
+    if list.harnesses.is_empty() {
+        out.line("no harness is configured")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows: Vec<Vec<String>> = list.harnesses.iter().map(|one| row(one, out)).collect();
+    out.table(&["NAME", "AGENT", "STATE", "PID", "RESTARTS", "NEXT", "LAST"], &rows)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(one: &HarnessView, out: &Output) -> Vec<String> {
+    let changed = if one.changed { " (changed: restart to apply)" } else { "" };
+    let next = one.waiting.as_ref().and_then(|waiting| waiting.until).or(one.next_firing);
+    let last = one.last_run.as_ref().and_then(|run| run.outcome);
+    vec![
+        one.name.to_string(),
+        one.adapter.clone(),
+        format!("{}{changed}", one.state),
+        or_dash(one.pid),
+        one.restarts.to_string(),
+        or_dash(next.map(|at| out.time(at))),
+        or_dash(last),
+    ]
+}

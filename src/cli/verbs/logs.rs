@@ -1,0 +1,143 @@
+//! `logs`: what runs printed, byte for byte (RUN-2, RUN-3). Reads the files itself.
+
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use super::{runs::known, show};
+use crate::base::{HarnessName, RunId};
+use crate::cli::args::LogsArgs;
+use crate::cli::context::{Context, since};
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::host::logs::LogReader;
+use crate::store::{RunQuery, Store};
+use crate::wire::{ErrorBody, ErrorCode, Run};
+
+/// How often a followed log is looked at; only this client waits, never the daemon.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What is followed.
+enum Target {
+    Harness(HarnessName),
+    Run,
+}
+
+pub(in crate::cli) fn perform(context: &Context, args: &LogsArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+    let (target, runs) = select(context, args)?;
+    let Some((last, earlier)) = runs.split_last() else {
+        let Target::Harness(name) = &target else { return Ok(ExitCode::SUCCESS) };
+        if !args.follow {
+            let message = format!("harness `{name}` has no run yet");
+            return Err(ErrorBody::new(ErrorCode::UnknownRun, message).help("`harnessd start` it, or `--follow` to wait").into());
+        }
+        return follow(context, &target, None, out);
+    };
+    for run in earlier {
+        print_whole(run, out)?;
+    }
+    let whole = args.all || args.since.is_some();
+    let mut reader = open(last)?;
+    if let Some(reader) = &mut reader {
+        let lines = if whole { None } else { Some(args.lines) };
+        out.bytes(&reader.tail(lines).map_err(file_failure(last))?)?;
+    }
+    if args.follow {
+        return follow(context, &target, Some((last.id, reader)), out);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The runs whose logs are printed, oldest first.
+fn select(context: &Context, args: &LogsArgs) -> Result<(Target, Vec<Run>), Failure> {
+    let store = Store::open_read(&context.state_dir())?;
+    let name = match known(context, store.as_ref(), &args.target) {
+        Ok(name) => name,
+        Err(unknown) => {
+            // Not a harness: a run then, or the first error, which names the nearest harnesses.
+            let run = show::find(context, &args.target);
+            return run.map(|run| (Target::Run, vec![run])).map_err(|_| unknown);
+        }
+    };
+    let since = args.since.as_deref().map(since).transpose()?;
+    let query = RunQuery { harness: Some(name.clone()), limit: usize::MAX, failed: false, since: None };
+    let runs = store.map(|store| store.runs(&query)).transpose()?.unwrap_or_default();
+    let with_log = runs.into_iter().filter(|run| run.log.is_some());
+    let mut chosen: Vec<Run> = match since {
+        None => with_log.take(1).collect(),
+        Some(since) => with_log.filter(|run| run.ended_at.is_none_or(|end| end >= since)).collect(),
+    };
+    chosen.reverse();
+    Ok((Target::Harness(name), chosen))
+}
+
+fn file_failure(run: &Run) -> impl Fn(std::io::Error) -> Failure + '_ {
+    |cause| Failure::File { what: format!("log of run {}", run.id), cause }
+}
+
+/// The log of a run; none if it is gone (pruned while we looked) or the run has none.
+fn open(run: &Run) -> Result<Option<LogReader>, Failure> {
+    let Some(path) = &run.log else { return Ok(None) };
+    match LogReader::open(path.as_str().into()) {
+        Ok(reader) => Ok(Some(reader)),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(file_failure(run)(cause)),
+    }
+}
+
+fn print_whole(run: &Run, out: &mut Output) -> Result<(), Failure> {
+    if let Some(mut reader) = open(run)? {
+        out.bytes(&reader.tail(None).map_err(file_failure(run))?)?;
+    }
+    Ok(())
+}
+
+/// Prints what is added, until the run has ended; of a harness, on into its next runs.
+fn follow(
+    context: &Context,
+    target: &Target,
+    mut current: Option<(RunId, Option<LogReader>)>,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut store = None;
+    loop {
+        if store.is_none() {
+            store = Store::open_read(&context.state_dir())?;
+        }
+        // Asked before the last read: what an ended run wrote is complete when it is read after.
+        let ended = match (&store, &current) {
+            (Some(store), Some((id, _))) => store.run(&id.to_string()).is_ok_and(|run| run.outcome.is_some()),
+            _ => true,
+        };
+        let mut moved = false;
+        if let Some((id, Some(reader))) = &mut current {
+            let what = format!("log of run {id}");
+            let bytes = reader.more().map_err(|cause| Failure::File { what, cause })?;
+            moved = !bytes.is_empty();
+            out.bytes(&bytes)?;
+        }
+        if ended && !moved {
+            match target {
+                Target::Run => return Ok(ExitCode::SUCCESS),
+                Target::Harness(name) => {
+                    if let Some(next) = next_run(store.as_ref(), name, current.as_ref().map(|(id, _)| *id))? {
+                        current = Some((next.id, open(&next)?));
+                        continue;
+                    }
+                }
+            }
+        }
+        if !moved {
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// The oldest run with a log after `after`.
+fn next_run(store: Option<&Store>, name: &HarnessName, after: Option<RunId>) -> Result<Option<Run>, Failure> {
+    let Some(store) = store else { return Ok(None) };
+    let query = RunQuery { harness: Some(name.clone()), limit: 100, failed: false, since: None };
+    let runs = store.runs(&query)?;
+    let newer = runs.into_iter().take_while(|run| after.is_none_or(|after| run.id > after));
+    Ok(newer.filter(|run| run.log.is_some()).last())
+}

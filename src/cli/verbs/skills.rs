@@ -1,0 +1,89 @@
+//! `skills`: the merged set of harnesses: who won, who is shadowed (SKL-3).
+
+use std::process::ExitCode;
+
+use super::read;
+use crate::cli::args::SkillsArgs;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::launch::skills_view;
+use crate::wire::{ErrorBody, ErrorCode, Op, SkillsView};
+
+pub(in crate::cli) fn perform(context: &Context, args: &SkillsArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+    let views = match &args.name {
+        Some(name) => vec![one(context, name)?],
+        None => all(context)?,
+    };
+    if out.is_json() {
+        match (&args.name, views.as_slice()) {
+            (Some(_), [view]) => out.json(view)?,
+            _ => out.json(&serde_json::json!({ "harnesses": views }))?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (number, view) in views.iter().enumerate() {
+        if number > 0 {
+            out.line("")?;
+        }
+        out.line(&format!("{} ({})", view.harness, view.adapter))?;
+        print_skills(view, out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The daemon's view where there is one that knows the harness, else made from the files.
+fn one(context: &Context, name: &str) -> Result<SkillsView, Failure> {
+    let full = context.full_name(name);
+    match context.call_if_running(Op::Skills { name: full }) {
+        Ok(Some(answer)) => return read(answer),
+        Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
+        Err(failure) => return Err(failure),
+    }
+    let configuration = context.configuration()?;
+    let harness = context.harness(&configuration, name)?;
+    Ok(skills_view(&harness, &context.surroundings(&configuration.daemon)))
+}
+
+fn all(context: &Context) -> Result<Vec<SkillsView>, Failure> {
+    let configuration = context.configuration()?;
+    let around = context.surroundings(&configuration.daemon);
+    Ok(configuration.harnesses.values().map(|harness| skills_view(harness, &around)).collect())
+}
+
+/// Prints the merged set for people.
+pub(super) fn print_skills(view: &SkillsView, out: &mut Output) -> Result<(), Failure> {
+    match &view.target {
+        Some(target) => {
+            let whose = if view.private { "private" } else { "shared" };
+            out.line(&format!("skills go to {target} ({whose})"))?;
+        }
+        None => out.line("skills: this agent takes none")?,
+    }
+    for root in &view.roots {
+        out.line(&format!("  root {} [{}] {}", root.path, word(&root.rank), word(&root.state)))?;
+    }
+    for skill in &view.skills {
+        out.line(&format!("  {} ({}) from {} [{}]", skill.name, word(&skill.state), skill.source, word(&skill.rank)))?;
+        for copy in &skill.shadowed {
+            out.line(&format!("    shadows {} [{}]", copy.source, word(&copy.rank)))?;
+        }
+        for warning in &skill.warnings {
+            out.line(&format!("    warning: {warning}"))?;
+        }
+    }
+    for native in view.native.iter().filter(|native| native.visible) {
+        let shadowed = if native.shadowed { ", though another copy won" } else { "" };
+        out.line(&format!("  native {} at {}: the agent sees it{shadowed}", native.name, native.source))?;
+    }
+    for warning in &view.warnings {
+        out.line(&format!("  warning: {warning}"))?;
+    }
+    Ok(())
+}
+
+/// The word that JSON has for a value.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,40 @@
+//! `status`: the daemon, its configuration and what needs attention.
+
+use std::process::ExitCode;
+
+use super::read;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::wire::{ConfigState, Op, StatusView};
+
+pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
+    let answer = context.call(Op::Status)?;
+    if out.is_json() {
+        out.json(&answer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let status: StatusView = read(answer)?;
+    out.line(&format!("harnessd {}, pid {}, since {}", status.version, status.pid, out.time(status.started_at)))?;
+    let state = match status.config.state {
+        ConfigState::Ok => "in force",
+        ConfigState::Rejected => "REJECTED, the last good one is in force",
+    };
+    out.line(&format!("configuration: {state}"))?;
+    for file in &status.config.files {
+        out.line(&format!("  {file}"))?;
+    }
+    for one in &status.config.diagnostics {
+        let text = |key: &str| one[key].as_str().unwrap_or_default();
+        out.line(&format!("  {}: {}:{}:{}: {}", text("severity"), text("file"), one["line"], one["column"], text("message")))?;
+    }
+    let states: Vec<String> = status.harnesses.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    out.line(&format!("harnesses: {}", if states.is_empty() { "none".to_owned() } else { states.join(", ") }))?;
+    for trouble in &status.trouble {
+        out.line(&format!("trouble: {trouble}"))?;
+    }
+    for one in &status.attention {
+        out.line(&format!("attention: {}: {}", one.harness, one.reason))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

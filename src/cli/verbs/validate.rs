@@ -1,0 +1,72 @@
+//! `validate`: every mistake of every file, with its place (CFG-9).
+
+use std::process::ExitCode;
+
+use crate::base::{Format, Severity, render};
+use crate::cli::args::{DiagnosticFormat, Kind, ValidateArgs};
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::config::{FileKind, Loaded};
+use crate::host::files;
+use crate::loader;
+
+/// There are errors.
+const INVALID: u8 = 1;
+/// The files could not be judged.
+const COULD_NOT_RUN: u8 = 2;
+
+pub(in crate::cli) fn perform(context: &Context, args: &ValidateArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+    let (loaded, named) = if args.files.is_empty() {
+        (context.load(), false)
+    } else {
+        (by_themselves(context, args), true)
+    };
+    let format = match args.format {
+        Some(DiagnosticFormat::Json) => Format::Json,
+        Some(DiagnosticFormat::Short) => Format::Short,
+        Some(DiagnosticFormat::Human) => Format::Human { color: Output::color(&context.env) },
+        None if out.is_json() => Format::Json,
+        None => Format::Human { color: Output::color(&context.env) },
+    };
+    out.bytes(render(&loaded.diagnostics, &loaded.sources, format).as_bytes())?;
+    let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
+    if matches!(format, Format::Human { .. }) {
+        summary(&loaded, errors, named, out)?;
+    }
+    let unreadable = loaded.diagnostics.iter().any(|one| one.code == "harnessd::config::unreadable");
+    Ok(match (errors, unreadable) {
+        (0, _) => ExitCode::SUCCESS,
+        (_, true) => ExitCode::from(COULD_NOT_RUN),
+        (_, false) => ExitCode::from(INVALID),
+    })
+}
+
+fn summary(loaded: &Loaded, errors: usize, named: bool, out: &mut Output) -> Result<(), Failure> {
+    let warnings = loaded.diagnostics.len() - errors;
+    let files = loaded.sources.len();
+    if files == 0 && errors == 0 && !named {
+        return out.line("no configuration file was found; `harnessd validate FILE` checks one");
+    }
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let counts = [plural(files, "file"), plural(errors, "error"), plural(warnings, "warning")];
+    out.line(&counts.join(", "))
+}
+
+/// Each file by itself: global if it is the selected global file, else a project's.
+fn by_themselves(context: &Context, args: &ValidateArgs) -> Loaded {
+    let mut whole = Loaded::default();
+    let cwd = files::current_dir().unwrap_or_default();
+    for file in &args.files {
+        let kind = match args.kind {
+            Some(Kind::Global) => FileKind::Global,
+            Some(Kind::Project) => FileKind::Project,
+            None if files::same_file(&cwd.join(file), &context.selection.global.file) => FileKind::Global,
+            None => FileKind::Project,
+        };
+        let one = loader::load_alone(&context.selection, file, kind, &context.home);
+        whole.diagnostics.extend(one.diagnostics);
+        whole.sources.extend(one.sources);
+    }
+    whole
+}

@@ -1,0 +1,21 @@
+//! The daemon: one thread that owns all state and performs what the core decides.
+//!
+//! Invariant: the loop never waits. What may take long is done by workers, which
+//! take values, own no state and answer with one event.
+
+mod boot;
+mod children;
+mod clients;
+mod effects;
+mod error;
+mod lost;
+mod output;
+mod reload;
+mod requests;
+mod schedule_timer;
+mod signals;
+mod state;
+mod workers;
+
+pub use boot::{Foreground, Options, foreground, run};
+pub use error::DaemonError;

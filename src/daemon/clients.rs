@@ -1,0 +1,283 @@
+//! Connections to the control socket (CTL-3, CTL-4).
+//!
+//! Invariant: what waits to be sent to a client is bounded; one that does not
+//! read is told so and dropped.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use calloop::generic::Generic;
+use calloop::{Interest, LoopHandle, Mode, PostAction, RegistrationToken};
+use serde::Serialize;
+use tracing::{debug, warn};
+
+use super::state::Daemon;
+use crate::host::socket;
+use crate::wire::{ErrorBody, ErrorCode, Event, Frames, Reply};
+
+/// At most so many connections.
+const MOST: usize = 64;
+/// At most so many bytes wait for a client that does not read; a single longer reply passes.
+const MOST_WAITING: usize = 1 << 20;
+
+/// One connection.
+struct Client {
+    stream: UnixStream,
+    reader: Option<RegistrationToken>,
+    writer: Option<RegistrationToken>,
+    frames: Frames,
+    greeted: bool,
+    subscribed: bool,
+    queue: VecDeque<Vec<u8>>,
+    sent: usize,
+    waiting: usize,
+    closing: bool,
+}
+
+/// All connections.
+#[derive(Default)]
+pub(super) struct Clients {
+    open: BTreeMap<u64, Client>,
+    last: u64,
+}
+
+/// What writing to a client came to.
+enum Sent {
+    All,
+    Blocked,
+    Gone,
+}
+
+impl Clients {
+    fn enqueue(&mut self, handle: &LoopHandle<'static, Daemon>, id: u64, line: &impl Serialize) {
+        let Some(client) = self.open.get_mut(&id).filter(|client| !client.closing) else { return };
+        let mut bytes = match serde_json::to_vec(line) {
+            Ok(bytes) => bytes,
+            Err(cause) => return warn!(%cause, "a reply cannot be written as JSON"),
+        };
+        bytes.push(b'\n');
+        if client.waiting > MOST_WAITING {
+            client.give_up();
+        } else {
+            client.waiting += bytes.len();
+            client.queue.push_back(bytes);
+        }
+        self.flush(handle, id);
+    }
+
+    /// Sends a reply.
+    pub(super) fn send(&mut self, handle: &LoopHandle<'static, Daemon>, id: u64, reply: &Reply) {
+        self.enqueue(handle, id, reply);
+    }
+
+    /// Sends an event to every subscriber.
+    pub(super) fn broadcast(&mut self, handle: &LoopHandle<'static, Daemon>, event: &Event) {
+        let subscribers = self.open.iter().filter(|(_, client)| client.subscribed);
+        let subscribers: Vec<u64> = subscribers.map(|(id, _)| *id).collect();
+        for id in subscribers {
+            self.enqueue(handle, id, event);
+        }
+    }
+
+    /// From now on `id` is told events.
+    pub(super) fn subscribe(&mut self, id: u64) {
+        if let Some(client) = self.open.get_mut(&id) {
+            client.subscribed = true;
+        }
+    }
+
+    /// Whether `id` has exchanged versions.
+    pub(super) fn greeted(&self, id: u64) -> bool {
+        self.open.get(&id).is_some_and(|client| client.greeted)
+    }
+
+    /// `id` has exchanged versions.
+    pub(super) fn greet(&mut self, id: u64) {
+        if let Some(client) = self.open.get_mut(&id) {
+            client.greeted = true;
+        }
+    }
+
+    /// Closes `id` when what waits for it is sent.
+    pub(super) fn close(&mut self, handle: &LoopHandle<'static, Daemon>, id: u64) {
+        if let Some(client) = self.open.get_mut(&id) {
+            client.closing = true;
+        }
+        self.flush(handle, id);
+    }
+
+    fn flush(&mut self, handle: &LoopHandle<'static, Daemon>, id: u64) {
+        let Some(client) = self.open.get_mut(&id) else { return };
+        match client.write() {
+            Sent::Gone => self.drop_client(handle, id),
+            Sent::All if client.closing => self.drop_client(handle, id),
+            Sent::All => {
+                if let Some(writer) = client.writer.take() {
+                    handle.remove(writer);
+                }
+            }
+            Sent::Blocked if client.writer.is_some() => {}
+            Sent::Blocked => match client.stream.try_clone() {
+                Ok(stream) => {
+                    let source = Generic::new(stream, Interest::WRITE, Mode::Level);
+                    let inserted = handle.insert_source(source, move |_, _, daemon: &mut Daemon| {
+                        let handle = daemon.handle.clone();
+                        daemon.clients.flush(&handle, id);
+                        Ok(PostAction::Continue)
+                    });
+                    client.writer = inserted.ok();
+                }
+                Err(cause) => {
+                    warn!(%cause, "a client is dropped");
+                    self.drop_client(handle, id);
+                }
+            },
+        }
+    }
+
+    fn drop_client(&mut self, handle: &LoopHandle<'static, Daemon>, id: u64) {
+        if let Some(client) = self.open.remove(&id) {
+            [client.reader, client.writer].into_iter().flatten().for_each(|token| handle.remove(token));
+        }
+    }
+}
+
+impl Client {
+    fn write(&mut self) -> Sent {
+        while let Some(line) = self.queue.front() {
+            match self.stream.write(&line[self.sent..]) {
+                Ok(count) => {
+                    self.sent += count;
+                    self.waiting -= count;
+                    if self.sent == line.len() {
+                        self.queue.pop_front();
+                        self.sent = 0;
+                    }
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => return Sent::Blocked,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Sent::Gone,
+            }
+        }
+        Sent::All
+    }
+
+    /// Drops what waits, all but a line that is half sent, and closes with a notice.
+    fn give_up(&mut self) {
+        let half = if self.sent > 0 { self.queue.pop_front() } else { None };
+        let error = ErrorBody::new(ErrorCode::TooLarge, "this client does not read what it asked for")
+            .help("read the socket faster, or subscribe again");
+        let mut notice = serde_json::to_vec(&Reply::error(0, error)).unwrap_or_default();
+        notice.push(b'\n');
+        self.queue = half.into_iter().chain([notice]).collect();
+        self.waiting = self.queue.iter().map(Vec::len).sum::<usize>() - self.sent;
+        self.closing = true;
+    }
+}
+
+impl Daemon {
+    /// Takes connections from the listening socket as they come.
+    pub(super) fn listen(&mut self, listener: UnixListener) -> Result<(), calloop::Error> {
+        let source = Generic::new(listener, Interest::READ, Mode::Level);
+        let accept = |_, listener: &mut calloop::generic::NoIoDrop<UnixListener>, daemon: &mut Self| {
+            loop {
+                match listener.accept() {
+                    Ok((stream, _)) => daemon.accept(stream),
+                    Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                    Err(cause) => {
+                        warn!(%cause, "a connection cannot be accepted");
+                        break;
+                    }
+                }
+            }
+            Ok(PostAction::Continue)
+        };
+        self.handle.insert_source(source, accept).map_err(calloop::Error::from).map(drop)
+    }
+
+    fn accept(&mut self, mut stream: UnixStream) {
+        let refusal = match socket::peer_is_trusted(&stream) {
+            Ok(true) if self.clients.open.len() < MOST => None,
+            Ok(true) => Some(ErrorBody::new(ErrorCode::TooLarge, format!("{MOST} clients are connected already"))),
+            Ok(false) => Some(ErrorBody::new(
+                ErrorCode::NotPermitted,
+                "only the user that the daemon runs as, or root, may control it",
+            )),
+            Err(cause) => Some(ErrorBody::new(ErrorCode::Internal, format!("peer credentials: {cause}"))),
+        };
+        if let Some(error) = refusal {
+            let mut line = serde_json::to_vec(&Reply::error(0, error)).unwrap_or_default();
+            line.push(b'\n');
+            // It is being turned away: whether it reads the reason is its own affair.
+            let _told = stream.set_nonblocking(true).and_then(|()| stream.write_all(&line));
+            return;
+        }
+        self.clients.last += 1;
+        let id = self.clients.last;
+        let opened = stream.set_nonblocking(true).and_then(|()| stream.try_clone());
+        let reading = match opened {
+            Ok(reading) => reading,
+            Err(cause) => return warn!(%cause, "a connection cannot be taken"),
+        };
+        let source = Generic::new(reading, Interest::READ, Mode::Level);
+        let inserted = self.handle.insert_source(source, move |_, _, daemon: &mut Self| Ok(daemon.hear(id)));
+        let client = Client {
+            stream,
+            reader: inserted.map_err(|cause| warn!(%cause, "a client cannot be heard")).ok(),
+            writer: None,
+            frames: Frames::default(),
+            greeted: false,
+            subscribed: false,
+            queue: VecDeque::new(),
+            sent: 0,
+            waiting: 0,
+            closing: false,
+        };
+        self.clients.open.insert(id, client);
+    }
+
+    /// Reads what a client sends and answers each line.
+    fn hear(&mut self, id: u64) -> PostAction {
+        let mut over = false;
+        if let Some(client) = self.clients.open.get_mut(&id) {
+            match client.stream.read(&mut self.buffer) {
+                Ok(0) => over = true,
+                Ok(count) => client.frames.push(&self.buffer[..count]),
+                Err(cause) if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(cause) => {
+                    debug!(%cause, "a client is gone");
+                    over = true;
+                }
+            }
+        }
+        while let Some(client) = self.clients.open.get_mut(&id).filter(|client| !client.closing) {
+            match client.frames.next_line() {
+                Ok(Some(line)) => self.hear_line(id, &line),
+                Ok(None) => break,
+                Err(cause) => {
+                    let error = ErrorBody::new(ErrorCode::TooLarge, cause.to_string());
+                    let handle = self.handle.clone();
+                    self.clients.send(&handle, id, &Reply::error(0, error));
+                    self.clients.close(&handle, id);
+                }
+            }
+        }
+        if over {
+            self.forget_client(id);
+        }
+        PostAction::Continue
+    }
+
+    fn forget_client(&mut self, id: u64) {
+        let handle = self.handle.clone();
+        self.clients.drop_client(&handle, id);
+        let asked = self.tickets.iter().filter(|(_, asker)| asker.is_client(id));
+        let asked: Vec<u64> = asked.map(|(ticket, _)| *ticket).collect();
+        for ticket in asked {
+            self.tickets.remove(&ticket);
+            self.feed(crate::supervisor::Event::Forget(crate::supervisor::Ticket(ticket)));
+        }
+    }
+}

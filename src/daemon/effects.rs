@@ -1,0 +1,229 @@
+//! Performing what the core decided, with the records first (LIF-9).
+
+use std::sync::Arc;
+
+use tracing::{error, info, warn};
+
+use super::children::signal_label;
+use super::output::Output;
+use super::state::{Asker, Daemon, Live, Main};
+use crate::base::{RunId, Trigger};
+use crate::config::model::Harness;
+use crate::host::logs::LogWriter;
+use crate::host::process::{SpawnError, spawn};
+use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
+use crate::supervisor::{Effect, Event, Ticket};
+use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Record, Reply};
+
+impl Daemon {
+    /// Performs effects until none is left. Each batch is one transaction, committed before
+    /// the starts of that batch; their pids are in the next one.
+    pub(super) fn settle(&mut self) {
+        while !self.effects.is_empty() {
+            let batch = std::mem::take(&mut self.effects);
+            let (records, rest): (Vec<Effect>, Vec<Effect>) =
+                batch.into_iter().partition(|effect| matches!(effect, Effect::Record(_)));
+            let records = records.into_iter().filter_map(|effect| match effect {
+                Effect::Record(record) => Some(record),
+                _ => None,
+            });
+            self.commit(records.collect());
+            for effect in rest {
+                self.perform(effect);
+            }
+        }
+    }
+
+    /// Commits records, those of earlier failures first; what fails is kept and said.
+    pub(super) fn commit(&mut self, records: Vec<Record>) {
+        let ended: Vec<_> = records
+            .iter()
+            .filter_map(|record| match record {
+                Record::RunEnded(run) | Record::Skipped(run) => Some(run.harness.clone()),
+                _ => None,
+            })
+            .collect();
+        self.backlog.extend(records);
+        if self.backlog.is_empty() {
+            return;
+        }
+        match self.store.commit(&self.backlog) {
+            Ok(()) => {
+                if self.store_trouble.take().is_some() {
+                    info!(records = self.backlog.len(), "the state store can be written again");
+                }
+                self.backlog.clear();
+            }
+            Err(cause) => {
+                let cause = cause.to_string();
+                if self.store_trouble.as_ref() != Some(&cause) {
+                    error!(%cause, kept = self.backlog.len(), "records are kept in memory until the state store can be written");
+                }
+                self.store_trouble = Some(cause);
+            }
+        }
+        for harness in ended {
+            self.prune(&harness);
+        }
+    }
+
+    fn prune(&mut self, name: &crate::base::HarnessName) {
+        let Some(keep) = self.supervisor.harness(name).map(|harness| harness.keep_runs) else { return };
+        match self.store.prune(name, keep, Self::now().wall) {
+            Ok(pruned) => {
+                for log in pruned.iter().filter_map(|run| run.log.as_deref()) {
+                    if let Err(cause) = crate::host::logs::remove(log.into()) {
+                        warn!(harness = %name, log, %cause, "the log of a pruned run cannot be removed");
+                    }
+                }
+            }
+            Err(cause) => warn!(harness = %name, %cause, "old runs cannot be pruned"),
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Record(record) => self.commit(vec![record]),
+            Effect::Launch { run, harness, trigger, .. } => self.launch(run, harness, trigger),
+            Effect::Cancel { run } => self.cancel(run),
+            Effect::StopTree { run } => self.stop_tree(run),
+            Effect::KillTree { run } => self.kill_tree(run),
+            Effect::Emit(kind) => self.emit(kind),
+            Effect::Reply { ticket, result } => self.reply(ticket, result),
+        }
+    }
+
+    fn launch(&mut self, run: RunId, harness: Arc<Harness>, trigger: Trigger) {
+        // A paid prompt may run twice after a crash if its slot is not on the disk.
+        if let (Trigger::Schedule, Some(trouble)) = (trigger, &self.store_trouble) {
+            let cause = format!("harness `{}`: its slot cannot be claimed: {trouble}", harness.name);
+            return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
+        }
+        if let Err(cause) = self.locks.acquire(&harness.name) {
+            let cause = format!("harness `{}`: {cause}", harness.name);
+            return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::AlreadyRunning });
+        }
+        let live = Live { harness: Arc::clone(&harness), main: Main::Preparing, ending: None, output: None };
+        self.live.insert(run, live);
+        if is_quick(&harness) {
+            let prepared = prepare(&harness, run, &self.around);
+            self.start(run, prepared);
+        } else {
+            self.workers.prepare(run, harness, Arc::clone(&self.around));
+        }
+    }
+
+    /// Starts what was prepared, unless a stop came first.
+    pub(super) fn start(&mut self, run: RunId, prepared: Result<Prepared, LaunchError>) {
+        let Some(live) = self.live.get(&run) else { return };
+        let harness = Arc::clone(&live.harness);
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(cause) => return self.not_spawned(run, cause.code(), cause.to_string()),
+        };
+        for warning in &prepared.warnings {
+            warn!(harness = %harness.name, %run, "{warning}");
+        }
+        let path = log_file(&self.around.state, &harness.name, run);
+        let log = match LogWriter::create(&path, harness.log_max_bytes) {
+            Ok(log) => log,
+            Err(cause) => {
+                let cause = format!("harness `{}`: log `{path}`: {cause}", harness.name);
+                return self.not_spawned(run, ErrorCode::SpawnFailed, cause);
+            }
+        };
+        match spawn(&prepared.spec) {
+            Ok(spawned) => {
+                let output = Output::new(run, spawned.output, log, harness.tty);
+                self.watch_output(run, output);
+                self.mains.insert(spawned.pid, run);
+                if let Some(live) = self.live.get_mut(&run) {
+                    live.main = Main::Alive(spawned.pid);
+                }
+                info!(harness = %harness.name, %run, pid = spawned.pid, "started");
+                self.feed(Event::Spawned {
+                    run,
+                    pid: spawned.pid,
+                    command: prepared.shown,
+                    workdir: Some(prepared.workdir.into_string()),
+                    log: Some(path.into_string()),
+                    skills: prepared.skills,
+                });
+            }
+            Err(cause) => {
+                drop(log);
+                self.spawn_refused(run, &harness, &cause);
+            }
+        }
+    }
+
+    fn spawn_refused(&mut self, run: RunId, harness: &Harness, cause: &SpawnError) {
+        let path = log_file(&self.around.state, &harness.name, run);
+        if let Err(cause) = crate::host::logs::remove(&path) {
+            warn!(harness = %harness.name, %run, %cause, "the empty log cannot be removed");
+        }
+        self.not_spawned(run, ErrorCode::SpawnFailed, format!("harness `{}`: {cause}", harness.name));
+    }
+
+    fn not_spawned(&mut self, run: RunId, code: ErrorCode, cause: String) {
+        if let Some(live) = self.live.remove(&run) {
+            self.locks.release(&live.harness.name);
+            warn!(harness = %live.harness.name, %run, %cause, "not started");
+        }
+        self.feed(Event::NotSpawned { run, cause, code });
+    }
+
+    /// A stop that came while a worker prepares: the answer is dropped when it comes.
+    fn cancel(&mut self, run: RunId) {
+        if self.live.get(&run).is_some_and(|live| live.main == Main::Preparing) {
+            self.not_spawned(run, ErrorCode::SpawnFailed, "stopped before it was started".to_owned());
+        }
+    }
+
+    fn emit(&mut self, kind: EventKind) {
+        log_event(&kind);
+        self.next_event += 1;
+        let event = wire::Event { seq: self.next_event, at: Self::now().wall, kind };
+        self.clients.broadcast(&self.handle, &event);
+    }
+
+    /// An event of the shell's own, in the same stream as those of the core.
+    pub(super) fn announce(&mut self, kind: EventKind) {
+        self.effects.push(Effect::Emit(kind));
+    }
+
+    pub(super) fn reply(&mut self, ticket: Ticket, result: Result<serde_json::Value, ErrorBody>) {
+        match self.tickets.remove(&ticket.0) {
+            Some(Asker::Client { client, request }) => {
+                let reply = match result {
+                    Ok(value) => Reply::ok(request, value),
+                    Err(error) => Reply::error(request, error),
+                };
+                self.clients.send(&self.handle, client, &reply);
+            }
+            Some(Asker::Foreground) => self.foreground_reply = Some(result),
+            // The client went away while it waited.
+            None => {}
+        }
+    }
+}
+
+fn log_event(kind: &EventKind) {
+    match kind {
+        EventKind::RunEnded { run } => info!(
+            harness = %run.harness, run = %run.id,
+            outcome = run.outcome.map_or("", |outcome| outcome.as_str()),
+            cause = run.cause.as_deref().unwrap_or_default(),
+            signal = signal_label(run.signal.as_deref()),
+            "ended"
+        ),
+        EventKind::FiringSkipped { run } => {
+            info!(harness = %run.harness, cause = run.cause.as_deref().unwrap_or_default(), "firing skipped");
+        }
+        EventKind::Flapping { harness, exits } => warn!(%harness, exits, "in a crash loop"),
+        EventKind::StateChanged { .. }
+        | EventKind::RunStarted { .. }
+        | EventKind::ConfigReloaded { .. }
+        | EventKind::ConfigRejected { .. } => {}
+    }
+}

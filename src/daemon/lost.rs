@@ -1,0 +1,42 @@
+//! Runs that an earlier daemon left open: what is alive of them is ended, and they are
+//! closed as `lost` (LIF-9, trap 20).
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::error::DaemonError;
+use crate::base::{Outcome, RunId};
+use crate::host::clock;
+use crate::host::lock::RunLocks;
+use crate::host::tree;
+use crate::store::Store;
+use crate::wire::{Record, Run};
+
+/// How long leftovers have between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Ends what is alive of open runs and closes them. A run whose harness is locked is alive in
+/// another process (`harnessd once`) and is left alone.
+pub(super) fn close_lost(store: &mut Store, locks: &mut RunLocks) -> Result<(), DaemonError> {
+    let open = store.open_runs()?;
+    let lost: Vec<Run> = open.into_iter().filter(|run| !locks.is_held_elsewhere(&run.harness)).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let ids: HashSet<RunId> = lost.iter().map(|run| run.id).collect();
+    let ended = tree::end_runs(&ids, GRACE);
+    warn!(runs = lost.len(), processes = ended, "runs of an earlier daemon are closed as lost");
+    let at = clock::now().wall;
+    let close = |run: Run| {
+        Record::RunEnded(Run {
+            ended_at: Some(at),
+            outcome: Some(Outcome::Lost),
+            cause: Some("the daemon went away while it ran".to_owned()),
+            ..run
+        })
+    };
+    store.commit(&lost.into_iter().map(close).collect::<Vec<_>>())?;
+    Ok(())
+}

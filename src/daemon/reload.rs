@@ -1,0 +1,97 @@
+//! Reading the configuration again (CFG-10).
+
+use std::sync::Arc;
+
+use tracing::{error, info, warn};
+
+use super::state::Daemon;
+use crate::base::{Severity, json_one};
+use crate::config::Loaded;
+use crate::host::{memory, watch::Watcher};
+use crate::supervisor::{Event, Ticket};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
+
+impl Daemon {
+    /// Asks a worker to read the files; `ticket` is told the result.
+    pub(super) fn reload(&mut self, ticket: Option<Ticket>) {
+        self.notifier.reloading();
+        match (&mut self.reload_running, &mut self.reload_next) {
+            (None, _) => {
+                self.reload_running = Some(ticket.into_iter().collect());
+                self.workers.load(self.config.selection.clone(), Arc::clone(&self.around));
+            }
+            (Some(_), Some(next)) => next.extend(ticket),
+            (Some(_), next @ None) => *next = Some(ticket.into_iter().collect()),
+        }
+    }
+
+    /// Applies what was read, or keeps what is in force.
+    pub(super) fn loaded(&mut self, loaded: Loaded) {
+        let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
+        self.config.diagnostics = loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
+        log_diagnostics(&loaded);
+        let result = match loaded.configuration {
+            Some(configuration) => {
+                self.config.state = ConfigState::Ok;
+                self.config.files = configuration.files.clone();
+                info!(harnesses = configuration.harnesses.len(), "configuration in force");
+                self.feed(Event::Configure(Arc::new(configuration)));
+                Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics}))
+            }
+            None => {
+                self.config.state = ConfigState::Rejected;
+                error!(errors, "configuration rejected; the last good one stays in force");
+                self.announce(EventKind::ConfigRejected { errors });
+                let message = format!("the configuration has {errors} errors; the last good one stays in force");
+                Err(ErrorBody::new(ErrorCode::ConfigInvalid, message).help("run `harnessd validate` to see each with its place"))
+            }
+        };
+        self.watch_files();
+        memory::trim();
+        self.notifier.ready();
+        for ticket in self.reload_running.take().into_iter().flatten() {
+            self.reply(ticket, result.clone());
+        }
+        if let Some(next) = self.reload_next.take() {
+            self.reload_running = Some(next);
+            self.workers.load(self.config.selection.clone(), Arc::clone(&self.around));
+        }
+    }
+
+    /// Watches the directories of the files that are in force.
+    pub(super) fn watch_files(&mut self) {
+        if let Some(token) = self.watcher.take() {
+            self.handle.remove(token);
+        }
+        if !self.config.watch {
+            return;
+        }
+        let files = self.config.selection.watched();
+        let watcher = match Watcher::new(&files) {
+            Ok(watcher) => watcher,
+            Err(cause) => return warn!(%cause, "changed files are not noticed; use `harnessd reload`"),
+        };
+        let source = calloop::generic::Generic::new(watcher, calloop::Interest::READ, calloop::Mode::Level);
+        let inserted = self.handle.insert_source(source, |_, watcher, daemon: &mut Self| {
+            if watcher.changed()? {
+                daemon.reload(None);
+            }
+            Ok(calloop::PostAction::Continue)
+        });
+        match inserted {
+            Ok(token) => self.watcher = Some(token),
+            Err(cause) => warn!(%cause, "changed files are not noticed; use `harnessd reload`"),
+        }
+    }
+}
+
+/// Says each mistake in the daemon's log.
+pub(super) fn log_diagnostics(loaded: &Loaded) {
+    for one in &loaded.diagnostics {
+        let (file, harness) = (&one.place.file, one.harness.as_deref().unwrap_or_default());
+        match one.severity {
+            Severity::Error => error!(code = one.code, %file, harness, "{}", one.message),
+            Severity::Warning => warn!(code = one.code, %file, harness, "{}", one.message),
+        }
+    }
+}

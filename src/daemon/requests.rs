@@ -1,0 +1,126 @@
+//! From a line on the control socket to the verb's own file, and what they share.
+
+mod describe;
+mod list;
+mod reload;
+mod restart;
+mod runs;
+mod show;
+mod skills;
+mod start;
+mod status;
+mod stop;
+mod subscribe;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::state::{Asker, Daemon};
+use crate::base::HarnessName;
+use crate::supervisor::Ticket;
+use crate::wire::{self, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request};
+
+/// What a verb answers at once; none: later, through its ticket.
+type Answer = Result<Option<Value>, ErrorBody>;
+
+/// The request in hand.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    client: u64,
+    request: u64,
+}
+
+impl Daemon {
+    /// Answers one line of a client.
+    pub(super) fn hear_line(&mut self, client: u64, line: &[u8]) {
+        let handle = self.handle.clone();
+        let reply = match wire::decode_request(line) {
+            Err((id, error)) => Some(Reply::error(id.unwrap_or(0), error)),
+            Ok(Request { id, op }) => match self.answer(Asked { client, request: id }, op) {
+                Ok(Some(value)) => Some(Reply::ok(id, value)),
+                Ok(None) => None,
+                Err(error) => Some(Reply::error(id, error)),
+            },
+        };
+        if let Some(reply) = reply {
+            self.clients.send(&handle, client, &reply);
+        }
+    }
+
+    fn answer(&mut self, asked: Asked, op: Op) -> Answer {
+        if let Op::Hello { protocol, version } = &op {
+            return self.greet(asked, *protocol, version);
+        }
+        if !self.clients.greeted(asked.client) {
+            return Err(ErrorBody::new(ErrorCode::BadRequest, "the first request must be `hello`")
+                .help("send `{\"id\":1,\"op\":\"hello\",\"protocol\":1,\"version\":\"…\"}` first"));
+        }
+        match op {
+            Op::Hello { .. } => Ok(None),
+            Op::Status => status::answer(self),
+            Op::List => list::answer(self),
+            Op::Describe { name } => describe::answer(self, asked, &name),
+            Op::Start { names, all, wait } => start::answer(self, asked, &names, all, wait),
+            Op::Stop { names, all, wait } => stop::answer(self, asked, &names, all, wait),
+            Op::Restart { names, all, wait } => restart::answer(self, asked, &names, all, wait),
+            Op::Reload => reload::answer(self, asked),
+            Op::Runs { name, limit, failed, since } => runs::answer(self, name.as_deref(), limit, failed, since.as_deref()),
+            Op::Show { run } => show::answer(self, &run),
+            Op::Skills { name } => skills::answer(self, asked, &name),
+            Op::Subscribe => Ok(subscribe::answer(self, asked)),
+        }
+    }
+
+    fn greet(&mut self, asked: Asked, protocol: u32, version: &str) -> Answer {
+        let ours = env!("CARGO_PKG_VERSION");
+        if protocol != PROTOCOL {
+            let message = format!(
+                "the client ({version}) speaks protocol {protocol}, the daemon ({ours}) speaks {PROTOCOL}"
+            );
+            return Err(ErrorBody::new(ErrorCode::VersionMismatch, message)
+                .help("run the client and the daemon of one version; restart the daemon after an upgrade"));
+        }
+        self.clients.greet(asked.client);
+        Ok(Some(serde_json::json!({"protocol": PROTOCOL, "version": ours})))
+    }
+
+    fn ticket_for(&mut self, asked: Asked) -> Ticket {
+        self.ticket(Asker::Client { client: asked.client, request: asked.request })
+    }
+
+    /// The harness of that full name, or an error with the nearest ones (CTL-6).
+    fn known(&self, name: &str) -> Result<HarnessName, ErrorBody> {
+        let parsed = HarnessName::parse(name).ok();
+        if let Some(found) = parsed.filter(|name| self.supervisor.harness(name).is_some()) {
+            return Ok(found);
+        }
+        let names: Vec<String> = self.supervisor.names().map(ToString::to_string).collect();
+        Err(wire::unknown_harness(name, names.iter().map(String::as_str)))
+    }
+
+    /// The named harnesses, or all that `pick` chooses when `all` is asked for.
+    fn chosen(
+        &self,
+        names: &[String],
+        all: bool,
+        pick: impl Fn(&Self, &HarnessName) -> bool,
+    ) -> Result<Vec<HarnessName>, ErrorBody> {
+        if all {
+            return Ok(self.supervisor.names().filter(|name| pick(self, name)).cloned().collect());
+        }
+        if names.is_empty() {
+            return Err(ErrorBody::new(ErrorCode::BadRequest, "no harness is named").help("name one or more, or say `all`"));
+        }
+        names.iter().map(|name| self.known(name)).collect()
+    }
+}
+
+/// A value that always can be written as JSON, or a defect that is said.
+fn json(value: &impl Serialize) -> Answer {
+    serde_json::to_value(value).map(Some).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
+}
+
+/// The state store's failure as a client sees it.
+fn store_failure(cause: &crate::store::StoreError) -> ErrorBody {
+    ErrorBody::new(ErrorCode::Internal, cause.to_string())
+}

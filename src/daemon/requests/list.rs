@@ -1,0 +1,9 @@
+//! `list`: all harnesses.
+
+use super::Answer;
+use crate::daemon::state::Daemon;
+
+pub(super) fn answer(daemon: &Daemon) -> Answer {
+    let views: Vec<_> = daemon.supervisor.views().collect();
+    Ok(Some(serde_json::json!({ "harnesses": views })))
+}

@@ -1,0 +1,40 @@
+//! `status`: the daemon, its configuration, and what needs a person.
+
+use std::collections::BTreeMap;
+
+use super::{Answer, json};
+use crate::daemon::state::Daemon;
+use crate::wire::{Attention, ConfigView, StatusView};
+
+pub(super) fn answer(daemon: &Daemon) -> Answer {
+    let mut states = BTreeMap::new();
+    for view in daemon.supervisor.views() {
+        *states.entry(view.state).or_insert(0) += 1;
+    }
+    json(&StatusView {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        started_at: daemon.started_at,
+        config: ConfigView {
+            files: daemon.config.files.iter().map(ToString::to_string).collect(),
+            state: daemon.config.state,
+            diagnostics: daemon.config.diagnostics.clone(),
+        },
+        harnesses: states,
+        attention: attention(daemon),
+        trouble: daemon.store_trouble.iter().map(|cause| format!("records wait in memory: {cause}")).collect(),
+    })
+}
+
+fn attention(daemon: &Daemon) -> Vec<Attention> {
+    let mut list = daemon.supervisor.attention();
+    for live in daemon.live.values() {
+        let dropped = live.output.as_ref().map_or(0, crate::daemon::output::Output::dropped);
+        if dropped > 0 {
+            let reason = format!("{dropped} bytes of output were not written to its log");
+            list.push(Attention { harness: live.harness.name.clone(), reason });
+        }
+    }
+    list.sort_by(|a, b| a.harness.cmp(&b.harness));
+    list
+}

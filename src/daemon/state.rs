@@ -1,0 +1,159 @@
+//! What the daemon's thread owns.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use calloop::{LoopHandle, RegistrationToken};
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use super::clients::Clients;
+use super::output::Output;
+use super::workers::Workers;
+use crate::base::{Now, RunId, Wall};
+use crate::config::model::Harness;
+use crate::host::clock;
+use crate::host::lock::RunLocks;
+use crate::host::notify::Notifier;
+use crate::host::timer::WallTimer;
+use crate::launch::Surroundings;
+use crate::loader::Selection;
+use crate::store::Store;
+use crate::supervisor::{Effect, Event, Supervisor, Ticket};
+use crate::wire::{ConfigState, ErrorBody, Record};
+
+/// A run that the shell still has to do with.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) harness: Arc<Harness>,
+    pub(super) main: Main,
+    /// The signal that processes of the run get as they are found: set once it is being ended.
+    pub(super) ending: Option<i32>,
+    pub(super) output: Option<Output>,
+}
+
+/// The main process of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Main {
+    /// A worker prepares its start.
+    Preparing,
+    /// It was started and is not reaped.
+    Alive(i32),
+    /// It was reaped; what is left of its tree is being ended.
+    Reaped(i32),
+}
+
+/// The configuration as the daemon last saw it.
+#[derive(Debug)]
+pub(super) struct ConfigStatus {
+    pub(super) selection: Selection,
+    pub(super) files: Vec<Utf8PathBuf>,
+    pub(super) state: ConfigState,
+    pub(super) watch: bool,
+    pub(super) diagnostics: Vec<Value>,
+}
+
+/// Where the reply to a ticket goes.
+#[derive(Debug)]
+pub(super) enum Asker {
+    /// A request of a client.
+    Client { client: u64, request: u64 },
+    /// The foreground run of this process.
+    Foreground,
+}
+
+/// All state of the daemon.
+pub(super) struct Daemon {
+    pub(super) handle: LoopHandle<'static, Self>,
+    pub(super) supervisor: Supervisor,
+    pub(super) effects: Vec<Effect>,
+    pub(super) store: Store,
+    /// Records that the store could not take yet, oldest first.
+    pub(super) backlog: Vec<Record>,
+    pub(super) store_trouble: Option<String>,
+    pub(super) live: HashMap<RunId, Live>,
+    /// Unreaped main processes.
+    pub(super) mains: HashMap<i32, RunId>,
+    /// Unreaped other children: what runs left behind, with the run where it is known.
+    pub(super) strays: HashMap<i32, Option<RunId>>,
+    pub(super) reap_due: bool,
+    /// One buffer for all reading.
+    pub(super) buffer: Box<[u8]>,
+    pub(super) locks: RunLocks,
+    pub(super) clients: Clients,
+    pub(super) tickets: BTreeMap<u64, Asker>,
+    pub(super) next_ticket: u64,
+    pub(super) next_event: u64,
+    pub(super) workers: Workers,
+    pub(super) around: Arc<Surroundings>,
+    pub(super) config: ConfigStatus,
+    /// Who waits for the reading in progress.
+    pub(super) reload_running: Option<Vec<Ticket>>,
+    /// Who asked after it had begun: the files are read once more for them.
+    pub(super) reload_next: Option<Vec<Ticket>>,
+    pub(super) watcher: Option<RegistrationToken>,
+    pub(super) wall_timer: WallTimer,
+    pub(super) wall_timer_set: Option<Wall>,
+    pub(super) notifier: Notifier,
+    pub(super) started_at: Wall,
+    /// One run in the foreground: its reply ends the loop.
+    pub(super) foreground: bool,
+    /// Whether output is shown on standard output too.
+    pub(super) echo: bool,
+    pub(super) foreground_reply: Option<Result<Value, ErrorBody>>,
+    pub(super) stopping: bool,
+}
+
+impl Daemon {
+    /// Gives an event to the core and keeps what it decides for this turn.
+    pub(super) fn feed(&mut self, event: Event) {
+        let effects = self.supervisor.handle(event, Self::now());
+        self.effects.extend(effects);
+    }
+
+    /// Both clocks.
+    pub(super) fn now() -> Now {
+        clock::now()
+    }
+
+    /// A new ticket for `asker`.
+    pub(super) fn ticket(&mut self, asker: Asker) -> Ticket {
+        self.next_ticket += 1;
+        self.tickets.insert(self.next_ticket, asker);
+        Ticket(self.next_ticket)
+    }
+
+    /// One turn after events were taken in: reap, tick, and perform until nothing is left to do.
+    pub(super) fn turn(&mut self) {
+        if std::mem::take(&mut self.reap_due) {
+            self.reap();
+        }
+        let now = Self::now();
+        let due = self.supervisor.deadline().is_some_and(|at| at <= now.mono)
+            || self.supervisor.wall_deadline().is_some_and(|at| at <= now.wall);
+        if due {
+            self.feed(Event::Tick);
+        }
+        self.settle();
+        self.set_wall_timer();
+    }
+
+    /// How long the loop may sleep; none: until something happens.
+    pub(super) fn patience(&self) -> Option<std::time::Duration> {
+        let now = Self::now().mono;
+        self.supervisor.deadline().map(|at| at.since(now))
+    }
+
+    /// Whether nothing is left to do after a shutdown or a foreground run.
+    pub(super) fn finished(&self) -> bool {
+        let asked = self.stopping || self.foreground_reply.is_some();
+        asked && self.effects.is_empty() && self.supervisor.idle() && self.live.is_empty()
+    }
+}
+
+impl Asker {
+    /// Whether it is that client.
+    pub(super) const fn is_client(&self, id: u64) -> bool {
+        matches!(self, Self::Client { client, .. } if *client == id)
+    }
+}

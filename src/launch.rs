@@ -1,0 +1,15 @@
+//! From a harness's definition to the process that a start executes.
+//!
+//! One code path for the daemon, `once`, `skills` and `describe`: they differ in
+//! what they do with the result, never in how it is made. Invariant: nothing is
+//! executed here, and a failed preparation leaves the agent unlaunched.
+
+mod environment;
+mod error;
+mod prepare;
+mod skills;
+
+pub use environment::{Surroundings, log_file};
+pub use error::LaunchError;
+pub use prepare::{Prepared, is_quick, prepare, shown_command, workdir};
+pub use skills::{skills_job, skills_view};

@@ -1,0 +1,71 @@
+//! What a start finds around it, and the environment that the child gets (LIF-7).
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::base::{HarnessName, RunId};
+use crate::config::model::Harness;
+use crate::skills::Bounds;
+
+/// What a start finds around it.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The home directory.
+    pub home: Utf8PathBuf,
+    /// The environment that children inherit from.
+    pub env: BTreeMap<OsString, OsString>,
+    /// The state directory.
+    pub state: Utf8PathBuf,
+    /// Bounds of one skill.
+    pub bounds: Bounds,
+}
+
+impl Surroundings {
+    /// The inherited variables that are UTF-8, for adapters that read overrides.
+    #[must_use]
+    pub fn text_env(&self) -> BTreeMap<String, String> {
+        let text = |word: &OsString| word.to_str().map(str::to_owned);
+        self.env.iter().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
+    }
+}
+
+/// The log file of a run.
+#[must_use]
+pub fn log_file(state: &Utf8Path, harness: &HarnessName, run: RunId) -> Utf8PathBuf {
+    state.join("logs").join(harness.file_name()).join(format!("{run}.log"))
+}
+
+/// Variables that belong to the daemon's own service manager and never reach a child.
+fn is_private(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"HARNESSD_") || matches!(name, b"NOTIFY_SOCKET" | b"WATCHDOG_PID" | b"WATCHDOG_USEC")
+}
+
+/// The child's environment: what the daemon has, less its own variables and those of an outer
+/// agent; then the adapter's, the `env_file`'s and the harness's own; then the marks of the run.
+pub(super) fn child_environment(
+    harness: &Harness,
+    run: RunId,
+    around: &Surroundings,
+    adapter: &BTreeMap<String, String>,
+    env_file: &[(String, String)],
+) -> BTreeMap<OsString, OsString> {
+    let scrub = harness.adapter.scrub();
+    let outer = |name: &OsStr| scrub.iter().any(|word| OsStr::new(word) == name);
+    let inherited = around.env.iter().filter(|(name, _)| !is_private(name) && !outer(name));
+    let mut env: BTreeMap<OsString, OsString> =
+        inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if harness.tty {
+        env.insert("TERM".into(), "xterm-256color".into());
+    }
+    let own = adapter.iter().chain(env_file.iter().map(|(name, value)| (name, value))).chain(&harness.env);
+    env.extend(own.map(|(name, value)| (name.into(), value.into())));
+    env.insert("HARNESSD_HARNESS".into(), harness.name.as_str().into());
+    env.insert("HARNESSD_RUN_ID".into(), run.to_string().into());
+    if let Some(project) = &harness.project {
+        env.insert("HARNESSD_PROJECT".into(), project.name.as_str().into());
+    }
+    env
+}

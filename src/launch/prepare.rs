@@ -1,0 +1,238 @@
+//! One start, prepared: skills projected, prompt read, argv and environment made.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::environment::{Surroundings, child_environment};
+use super::error::LaunchError;
+use super::skills::{handed_dir, skills_job};
+use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
+use crate::base::RunId;
+use crate::config::model::{Harness, PromptSource, Work};
+use crate::host::files;
+use crate::host::process::{SpawnSpec, StdinSource, find_program};
+use crate::skills;
+use crate::wire::RunSkill;
+
+/// The size of the terminal that a harness with `tty` gets: columns and rows.
+const TERMINAL: (u16, u16) = (120, 40);
+
+/// What a start executes.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The process.
+    pub spec: SpawnSpec,
+    /// Its argument vector without the prompt.
+    pub shown: Vec<String>,
+    /// Its working directory.
+    pub workdir: Utf8PathBuf,
+    /// The skills that were projected.
+    pub skills: Vec<RunSkill>,
+    /// What was odd: for the daemon's log and the run's.
+    pub warnings: Vec<String>,
+}
+
+/// The directory that a harness runs in: its `workdir`, else the home directory, never the
+/// daemon's own.
+#[must_use]
+pub fn workdir(harness: &Harness, around: &Surroundings) -> Utf8PathBuf {
+    harness.workdir.clone().unwrap_or_else(|| around.home.clone())
+}
+
+/// Whether preparing reads so little that the loop may do it itself.
+#[must_use]
+pub fn is_quick(harness: &Harness) -> bool {
+    let prompt_is_here = !matches!(&harness.work, Work::Prompt { prompt: PromptSource::File(_), .. });
+    prompt_is_here && harness.env_file.is_none() && !harness.adapter.has_skills()
+}
+
+/// Prepares one start: projection, then the prompt, then argv and environment (SKL-6, PRM-3).
+///
+/// # Errors
+/// [`LaunchError`], which names the harness and the path.
+pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<Prepared, LaunchError> {
+    let workdir = workdir(harness, around);
+    let mut warnings = Vec::new();
+    let env_file = read_env_file(harness, &mut warnings)?;
+    let (skills, native) = project(harness, around, &mut warnings)?;
+    let prompt = read_prompt(harness)?;
+    let synthesis = synthesize(harness, around, &workdir, prompt.as_deref(), native.as_deref())?;
+    write_documents(harness, around, &synthesis)?;
+    let env = child_environment(harness, run, around, &synthesis.env, &env_file);
+    let program = locate(harness, &synthesis, &env, &workdir, around)?;
+    let stdin = match (synthesis.stdin, harness.tty) {
+        (Some(bytes), _) => StdinSource::Bytes(bytes),
+        (None, true) => StdinSource::Terminal,
+        (None, false) => StdinSource::Null,
+    };
+    let spec = SpawnSpec {
+        program,
+        argv: synthesis.argv.into_iter().map(OsString::from).collect(),
+        env: env.into_iter().collect(),
+        cwd: workdir.clone(),
+        stdin,
+        tty: harness.tty.then_some(TERMINAL),
+    };
+    Ok(Prepared { spec, shown: synthesis.shown, workdir, skills, warnings })
+}
+
+/// The argument vector that a start would have, with `<prompt>` for the prompt; for `describe`.
+///
+/// # Errors
+/// [`LaunchError::Synthesis`].
+pub fn shown_command(harness: &Harness, around: &Surroundings) -> Result<Vec<String>, LaunchError> {
+    let native = skills_job(harness, around).map(|job| native_skills(&skills::survey(&job)));
+    let prompt = match &harness.work {
+        Work::Prompt { prompt: PromptSource::Text(text), .. } => Some(text.as_str()),
+        Work::Prompt { prompt: PromptSource::File(_), .. } => Some("<prompt>"),
+        Work::Command { .. } => None,
+    };
+    synthesize(harness, around, &workdir(harness, around), prompt, native.as_deref()).map(|made| made.shown)
+}
+
+fn synthesize(
+    harness: &Harness,
+    around: &Surroundings,
+    workdir: &Utf8Path,
+    prompt: Option<&str>,
+    native: Option<&[NativeSkill]>,
+) -> Result<Synthesis, LaunchError> {
+    let none = PromptOptions::default();
+    let (program, args, options) = match &harness.work {
+        Work::Command { program, args } => (program, args.as_slice(), &none),
+        Work::Prompt { program, options, .. } => (program, &[][..], options),
+    };
+    let target = handover_dir(harness, around);
+    let handover = target.as_deref().zip(native).map(|(target, native)| Handover { target, native });
+    let invocation = Invocation {
+        program: program.as_deref(),
+        args,
+        prompt,
+        resident: !harness.oneshot(),
+        options,
+        workdir: Some(workdir),
+        skills: handover,
+    };
+    harness
+        .adapter
+        .synthesize(&invocation)
+        .map_err(|cause| LaunchError::Synthesis { harness: harness.name.clone(), cause })
+}
+
+/// What the adapter calls `D`: the private directory, or the shared target itself.
+fn handover_dir(harness: &Harness, around: &Surroundings) -> Option<Utf8PathBuf> {
+    let facts = harness.adapter.skill_facts(&around.text_env(), &around.home);
+    match facts.target? {
+        TargetKind::Private { .. } => Some(handed_dir(harness, around)),
+        TargetKind::Shared { .. } => skills_job(harness, around)?.target.map(|target| target.dir),
+    }
+}
+
+fn native_skills(merged: &skills::Merged) -> Vec<NativeSkill> {
+    let projected = |name: &str| merged.skills.iter().any(|skill| skill.name == name);
+    let native = merged.native.iter();
+    native
+        .map(|copy| NativeSkill {
+            name: copy.name.clone(),
+            dir: copy.dir.clone(),
+            shadowed: copy.shadowed,
+            projected: projected(&copy.name),
+        })
+        .collect()
+}
+
+type Projected = (Vec<RunSkill>, Option<Vec<NativeSkill>>);
+
+fn project(
+    harness: &Harness,
+    around: &Surroundings,
+    warnings: &mut Vec<String>,
+) -> Result<Projected, LaunchError> {
+    let Some(job) = skills_job(harness, around) else { return Ok((Vec::new(), None)) };
+    let merged = skills::survey(&job);
+    let failed = |cause| LaunchError::Skills { harness: harness.name.clone(), cause };
+    let projection = skills::project(&job, &merged).map_err(failed)?;
+    warnings.extend(merged.warnings.iter().chain(&projection.warnings).map(ToString::to_string));
+    Ok((projection.skills, Some(native_skills(&merged))))
+}
+
+fn read_env_file(
+    harness: &Harness,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<(String, String)>, LaunchError> {
+    let Some(path) = &harness.env_file else { return Ok(Vec::new()) };
+    let failed = |cause: String| LaunchError::EnvFile { harness: harness.name.clone(), path: path.clone(), cause };
+    match files::read_env_file(path) {
+        Ok(Some(pairs)) => Ok(pairs),
+        Ok(None) => {
+            warnings.push(format!("env file `{path}` does not exist"));
+            Ok(Vec::new())
+        }
+        Err(cause) => Err(failed(cause.to_string())),
+    }
+}
+
+fn read_prompt(harness: &Harness) -> Result<Option<String>, LaunchError> {
+    match &harness.work {
+        Work::Command { .. } => Ok(None),
+        Work::Prompt { prompt: PromptSource::Text(text), .. } => Ok(Some(text.clone())),
+        Work::Prompt { prompt: PromptSource::File(path), .. } => {
+            files::read_prompt(path).map(Some).map_err(|cause| LaunchError::Prompt {
+                harness: harness.name.clone(),
+                path: path.clone(),
+                cause: cause.to_string(),
+            })
+        }
+    }
+}
+
+/// Documents that the agent reads beside its skills, like a plugin's manifest.
+fn write_documents(
+    harness: &Harness,
+    around: &Surroundings,
+    synthesis: &Synthesis,
+) -> Result<(), LaunchError> {
+    let Some(dir) = handover_dir(harness, around) else { return Ok(()) };
+    for (path, text) in &synthesis.documents {
+        let path = dir.join(path);
+        files::write_if_changed(&path, text.as_bytes()).map_err(|cause| LaunchError::Skills {
+            harness: harness.name.clone(),
+            cause: skills::SkillError::not_writable(harness.adapter.id(), &path, &cause),
+        })?;
+    }
+    Ok(())
+}
+
+/// Finds the program (CFG-6): `cmd`, else the adapter's variable, else PATH, else its known places.
+fn locate(
+    harness: &Harness,
+    synthesis: &Synthesis,
+    env: &BTreeMap<OsString, OsString>,
+    workdir: &Utf8Path,
+    around: &Surroundings,
+) -> Result<Utf8PathBuf, LaunchError> {
+    let explicit = match &harness.work {
+        Work::Command { program, .. } | Work::Prompt { program, .. } => program.is_some(),
+    };
+    let path = env.get(OsString::from("PATH").as_os_str()).cloned().unwrap_or_default();
+    let word = synthesis.argv.first().map_or("", String::as_str);
+    let failed = |cause: String| LaunchError::Program { harness: harness.name.clone(), cause };
+    if explicit {
+        return find_program(word, &path, workdir).map_err(|cause| failed(cause.to_string()));
+    }
+    let named = harness.adapter.command_env().and_then(|name| env.get(OsString::from(name).as_os_str()));
+    if let Some(named) = named.and_then(|value| value.to_str()).filter(|value| !value.is_empty()) {
+        return find_program(named, &path, workdir).map_err(|cause| failed(cause.to_string()));
+    }
+    let missing = match find_program(word, &path, workdir) {
+        Ok(found) => return Ok(found),
+        Err(missing) => missing,
+    };
+    let known = harness.adapter.search(&around.home).into_iter();
+    known
+        .filter_map(|place| find_program(place.as_str(), &path, workdir).ok())
+        .next()
+        .ok_or_else(|| failed(missing.to_string()))
+}

@@ -1,0 +1,117 @@
+//! Which skill roots a harness has, in their order (SKL-2), and where its copies go (SKL-7).
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::environment::Surroundings;
+use super::prepare::workdir;
+use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
+use crate::config::model::{Declared, Harness};
+use crate::skills::{self, Job, Root, Target};
+use crate::wire::{SkillRank, SkillsView};
+
+/// The directory of project-local skills that every agent shares.
+const COMMON_PROJECT_DIR: &str = ".agents/skills";
+
+/// The projection of a harness; none for an adapter that knows no skills (SKL-12).
+#[must_use]
+pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
+    let facts = harness.adapter.skill_facts(&around.text_env(), &around.home);
+    let target = target(harness, around, facts.target.as_ref()?);
+    let workdir = workdir(harness, around);
+    Some(Job {
+        harness: harness.name.clone(),
+        adapter: harness.adapter.id().to_owned(),
+        roots: roots(harness, &facts),
+        target: Some(target),
+        learned: around.state.join("learned"),
+        displaced: around.state.join("skills-displaced"),
+        native: facts.native.iter().flat_map(|place| native_dirs(place, &workdir)).collect(),
+        hides_native: facts.hides_native,
+        bounds: around.bounds,
+    })
+}
+
+/// What `harnessd skills` shows of a harness.
+#[must_use]
+pub fn skills_view(harness: &Harness, around: &Surroundings) -> SkillsView {
+    match skills_job(harness, around) {
+        Some(job) => skills::view(&job, &skills::survey(&job)),
+        None => SkillsView {
+            harness: harness.name.clone(),
+            adapter: harness.adapter.id().to_owned(),
+            target: None,
+            private: false,
+            roots: Vec::new(),
+            skills: Vec::new(),
+            native: Vec::new(),
+            warnings: Vec::new(),
+        },
+    }
+}
+
+/// The directory that is handed to the agent; the copies may lie one level deeper.
+pub(super) fn handed_dir(harness: &Harness, around: &Surroundings) -> Utf8PathBuf {
+    around.state.join("skills").join(harness.name.file_name())
+}
+
+fn target(harness: &Harness, around: &Surroundings, kind: &TargetKind) -> Target {
+    match kind {
+        TargetKind::Private { subdir } => {
+            let handed = handed_dir(harness, around);
+            let dir = subdir.as_ref().map_or_else(|| handed.clone(), |deeper| handed.join(deeper));
+            Target { dir, private: true }
+        }
+        TargetKind::Shared { dir } => {
+            let dir = match dir.strip_prefix("~/") {
+                Some(rest) => around.home.join(rest),
+                None => workdir(harness, around).join(dir),
+            };
+            Target { dir, private: false }
+        }
+    }
+}
+
+fn roots(harness: &Harness, facts: &SkillFacts) -> Vec<Root> {
+    let mut roots = Vec::new();
+    let mut add = |rank, path: Utf8PathBuf| roots.push(Root { path, rank });
+    if harness.use_default_skill_paths {
+        facts.default_roots.iter().for_each(|path| add(SkillRank::Adapter, path.clone()));
+    }
+    for (declared, path) in &harness.skill_paths {
+        let rank = match declared {
+            Declared::Global => SkillRank::Global,
+            Declared::Project => SkillRank::Project,
+        };
+        add(rank, path.clone());
+    }
+    let root = harness.project.as_ref().map(|project| &project.root).or(harness.workdir.as_ref());
+    if let Some(root) = root {
+        if !facts.project_dirs.iter().any(|dir| dir == COMMON_PROJECT_DIR) {
+            add(SkillRank::ProjectLocal, root.join(COMMON_PROJECT_DIR));
+        }
+        facts.project_dirs.iter().for_each(|dir| add(SkillRank::ProjectLocal, root.join(dir)));
+        if harness.project.as_ref().is_some_and(|project| project.skills) {
+            add(SkillRank::ProjectLocal, root.join("skills"));
+        }
+    }
+    roots
+}
+
+/// The directories behind one place where the agent looks by itself.
+fn native_dirs(place: &NativePlace, workdir: &Utf8Path) -> Vec<Utf8PathBuf> {
+    match &place.base {
+        NativeBase::Home(dir) => vec![dir.clone()],
+        NativeBase::Workdir(dir) if place.upward => {
+            upward_to_git_root(workdir).into_iter().map(|parent| parent.join(dir)).collect()
+        }
+        NativeBase::Workdir(dir) => vec![workdir.join(dir)],
+    }
+}
+
+/// The directory and its parents up to the one that holds `.git`; outside a repository the
+/// directory and its parent, which is what the agents were seen to read.
+fn upward_to_git_root(workdir: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let parents: Vec<&Utf8Path> = workdir.ancestors().collect();
+    let depth = parents.iter().position(|dir| dir.join(".git").exists()).unwrap_or(1);
+    parents.into_iter().take(depth + 1).map(Utf8Path::to_owned).collect()
+}
