@@ -1,0 +1,279 @@
+//! A fresh home with a daemon in it.
+//!
+//! Nothing here sleeps as a synchronisation: [`until`] waits for a condition, with a bound.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long anything may take before a test gives up. Generous: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until `condition` gives a value.
+#[track_caller]
+pub fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(start.elapsed() < PATIENCE, "gave up waiting: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What a finished command said.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        assert_eq!(self.code, 0, "{self:?}");
+        serde_json::from_str(&self.out).unwrap_or_else(|cause| panic!("{cause}: {self:?}"))
+    }
+}
+
+/// A fresh home. Dropping it ends the daemon and everything that carries its mark.
+pub struct Home {
+    dir: TempDir,
+    daemon: Option<Child>,
+    env: Vec<(String, String)>,
+}
+
+impl Home {
+    pub fn new(config: &str) -> Self {
+        let dir = tempfile::Builder::new().prefix("harnessd-test").tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let home = Self { dir, daemon: None, env: Vec::new() };
+        fs::create_dir_all(home.path(".config/harnessd")).unwrap();
+        home.write(".config/harnessd/harness.toml", config);
+        home
+    }
+
+    /// A path inside the home.
+    pub fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
+        self.dir.path().join(inside)
+    }
+
+    pub fn text(&self, inside: impl AsRef<Path>) -> String {
+        self.path(inside).to_str().unwrap().to_owned()
+    }
+
+    pub fn write(&self, inside: impl AsRef<Path>, text: &str) {
+        let path = self.path(inside);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn read(&self, inside: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path(inside)).unwrap_or_default()
+    }
+
+    /// Replaces the configuration, as an editor does: by a rename.
+    pub fn configure(&self, config: &str) {
+        self.write(".config/harnessd/new", config);
+        fs::rename(self.path(".config/harnessd/new"), self.path(".config/harnessd/harness.toml")).unwrap();
+    }
+
+    /// A variable for every command from now on.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.env.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The program with a clean environment.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_harnessd"));
+        command.args(args).env_clear().current_dir(self.dir.path());
+        command.env("HOME", self.dir.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a verb to its end.
+    #[track_caller]
+    pub fn harnessd(&self, args: &[&str]) -> Said {
+        Said::of(&self.command(args).output().unwrap())
+    }
+
+    /// Runs a verb that must succeed.
+    #[track_caller]
+    pub fn ok(&self, args: &[&str]) -> Said {
+        let said = self.harnessd(args);
+        assert_eq!(said.code, 0, "harnessd {args:?}: {said:?}");
+        said
+    }
+
+    /// Starts the daemon and waits until it answers.
+    pub fn start_daemon(&mut self) {
+        let log = fs::File::options().create(true).append(true).open(self.path("daemon.log")).unwrap();
+        let mut command = self.command(&["run"]);
+        command.stdout(Stdio::null()).stderr(log).process_group(0);
+        self.daemon = Some(command.spawn().unwrap());
+        until("the daemon answers", || {
+            let daemon = self.daemon.as_mut().unwrap();
+            assert!(daemon.try_wait().unwrap().is_none(), "the daemon ended: {}", fs::read_to_string(self.dir.path().join("daemon.log")).unwrap());
+            (self.harnessd(&["status"]).code == 0).then_some(())
+        });
+    }
+
+    pub fn daemon_pid(&self) -> i32 {
+        i32::try_from(self.daemon.as_ref().unwrap().id()).unwrap()
+    }
+
+    pub fn daemon_log(&self) -> String {
+        self.read("daemon.log")
+    }
+
+    /// Sends the daemon a signal.
+    pub fn signal_daemon(&self, signal: i32) {
+        kill(self.daemon_pid(), signal);
+    }
+
+    /// Waits until the daemon has ended and tells how.
+    pub fn wait_daemon(&mut self) -> std::process::ExitStatus {
+        let mut daemon = self.daemon.take().unwrap();
+        until("the daemon ends", || daemon.try_wait().unwrap())
+    }
+
+    /// Stops the daemon as a service manager does.
+    pub fn stop_daemon(&mut self) {
+        self.signal_daemon(nix::libc::SIGTERM);
+        let status = self.wait_daemon();
+        assert!(status.success(), "{status:?}: {}", self.daemon_log());
+    }
+
+    /// One harness as `list --json` shows it.
+    #[track_caller]
+    pub fn harness(&self, name: &str) -> Value {
+        let list = self.ok(&["list", "--json"]).json();
+        let found = list["harnesses"].as_array().unwrap().iter().find(|one| one["name"] == name);
+        found.unwrap_or_else(|| panic!("no harness {name}: {list}")).clone()
+    }
+
+    /// Waits until a harness is in a state.
+    #[track_caller]
+    pub fn wait_state(&self, name: &str, state: &str) -> Value {
+        until(&format!("{name} is {state}; {:?}", self.path("")), || {
+            let harness = self.harness(name);
+            (harness["state"] == state).then_some(harness)
+        })
+    }
+
+    pub fn pid(&self, name: &str) -> i32 {
+        i32::try_from(self.harness(name)["pid"].as_i64().unwrap_or_else(|| panic!("{name} has no pid"))).unwrap()
+    }
+
+    /// All runs of a harness, newest first.
+    #[track_caller]
+    pub fn runs(&self, name: &str) -> Vec<Value> {
+        self.ok(&["runs", name, "--json", "-n", "100000"]).json()["runs"].as_array().unwrap().clone()
+    }
+
+    /// The newest run of a harness, once it has ended.
+    #[track_caller]
+    pub fn ended_run(&self, name: &str) -> Value {
+        until(&format!("a run of {name} ends"), || {
+            self.runs(name).into_iter().find(|run| run.get("outcome").is_some())
+        })
+    }
+
+    /// The whole log of a harness's newest run.
+    pub fn log(&self, name: &str) -> String {
+        self.harnessd(&["logs", name, "--all"]).out
+    }
+
+    /// Living processes whose environment has this home's marker.
+    pub fn processes_with(&self, mark: &str) -> Vec<i32> {
+        processes_with(mark)
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let Some(mut daemon) = self.daemon.take() else { return };
+        self.daemon = None;
+        kill(i32::try_from(daemon.id()).unwrap(), nix::libc::SIGTERM);
+        let start = Instant::now();
+        while daemon.try_wait().is_ok_and(|status| status.is_none()) {
+            if start.elapsed() > PATIENCE {
+                let _killed = daemon.kill();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        if thread::panicking() {
+            eprintln!("the daemon's log:\n{}", self.read("daemon.log"));
+        }
+    }
+}
+
+/// Sends a signal to a process that this test started (or that its daemon did).
+pub fn kill(pid: i32, signal: i32) {
+    assert!(pid > 1);
+    let signal = nix::sys::signal::Signal::try_from(signal).unwrap();
+    let _gone = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal);
+}
+
+/// Whether a process lives (a zombie does not).
+pub fn alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+/// Living processes whose environment holds `mark`.
+pub fn processes_with(mark: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| {
+        let mut environ = Vec::new();
+        let read = fs::File::open(format!("/proc/{pid}/environ")).and_then(|mut file| file.read_to_end(&mut environ));
+        read.is_ok() && environ.windows(mark.len()).any(|part| part == mark.as_bytes()) && alive(*pid)
+    })
+    .collect()
+}
+
+/// A mark that no other test has.
+pub fn mark(name: &str) -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("HARNESSD_TEST_{name}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The directory of the stand-in agent.
+pub fn stand_in_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/stand-in")
+}
+
+/// A skill directory.
+pub fn skill(home: &Home, root: &str, name: &str, label: &str) {
+    home.write(format!("{root}/{name}/SKILL.md"), &format!("---\nname: {name}\ndescription: from {label}\n---\nBody of {label}.\n"));
+}
+
+/// `PATH` with a directory in front.
+pub fn path_with(dir: &Path) -> String {
+    format!("{}:/usr/local/bin:/usr/bin:/bin", dir.display())
+}
+
+/// Runs `command` in its own session, for tests that start strays of their own.
+pub fn own_session(command: &mut Command) -> &mut Command {
+    command.process_group(0)
+}
