@@ -94,10 +94,8 @@ impl Fault {
             Self::StepFromValue { field, low, step } => format!("write `{low}-{}/{step}`", field.max()),
             Self::Step { field, step } => {
                 let unit = field.unit()?;
-                step.parse::<u32>().ok().filter(|step| *step > 0)?;
-                format!(
-                    "a step starts anew with each field: for an even interval write `@every {step}{unit}`"
-                )
+                let step: u32 = step.parse().ok().filter(|step| *step > field.max())?;
+                format!("for an even interval write `@every {step}{unit}`")
             }
             Self::Mark { mark, .. } => match mark {
                 '?' => "write `*`",
