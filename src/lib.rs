@@ -2,6 +2,7 @@
 //!
 //! A pure core decides, a thin shell performs: see `docs/architecture.md`.
 
+pub mod adapter;
 pub mod base;
 pub mod schedule;
 pub mod wire;

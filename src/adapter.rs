@@ -1,0 +1,44 @@
+//! Layer 3: what is known about each agent, and the commands that follow.
+//!
+//! An adapter is data: one TOML document an agent under `adapter/builtin/`, of
+//! the same form as a user's `[adapter.NAME]` table. Invariant: nothing here is
+//! written for one agent; what differs between two agents stands in their
+//! documents, and nothing here reads a file, a clock or the environment.
+//!
+//! The form, with what each key may hold, is [`model`]'s; what must hold beyond
+//! that is [`check`]'s. Placeholders in templates:
+//!
+//! | where | placeholders |
+//! |---|---|
+//! | `oneshot`/`resident` `.argument` and `.stdin` | `{prompt}` (in `argument`, once); `{options}`, `{skills}`, `{quieten}`, each an element of its own that stands for a list |
+//! | `.model`, `.max_turns` | `{value}` |
+//! | `.session_id`, `.resume`, `.fork` | `{session}` |
+//! | `skills.target`, `.args`, `.env`, `.json_env`, `.documents` | `{private}`, the harness's own directory |
+//! | `skills.hide.args`, `.json_env` | `{hidden}`, an object from names to words, or the list of `entry`s |
+//! | `skills.hide.entry` | `{path}`, as a TOML string |
+//! | `gateway` | `{endpoint}` |
+//! | `mcp` | `{command}`, `{arguments}`, `{words}`, as JSON |
+//!
+//! A place is a path that may begin with `~`, `${NAME}` or `${NAME:-~/default}`.
+
+mod check;
+mod document;
+mod merge;
+mod model;
+mod options;
+mod place;
+mod registry;
+mod shape;
+mod skills;
+mod synthesis;
+mod template;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use model::Adapter;
+pub use options::{Fulfilment, OptionKey, PromptOptions};
+pub use registry::{Registry, TableProblem};
+pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
+pub use synthesis::{Invocation, LONGEST_ARGUMENT, Synthesis, SynthesisError};
+pub use view::{AgentView, Supports};
