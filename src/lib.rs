@@ -4,5 +4,10 @@
 
 pub mod adapter;
 pub mod base;
+pub mod cli;
+pub mod daemon;
+pub mod host;
+pub mod launch;
+pub mod loader;
 pub mod schedule;
 pub mod wire;

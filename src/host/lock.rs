@@ -1,0 +1,177 @@
+//! Locks between processes: one daemon a state directory, one run a harness.
+//!
+//! Invariant: the kernel's lock decides and dies with its holder; the pid in
+//! the file is for people and is never believed (traps 22 and 23). The file is
+//! never removed, since that would let two holders in.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::thread;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use thiserror::Error;
+
+use super::cause;
+use super::tree::facts;
+
+/// A lock that this process holds until it is dropped.
+#[derive(Debug)]
+pub struct DirLock {
+    file: Flock<File>,
+}
+
+/// Why a lock could not be had.
+#[derive(Debug, Error)]
+pub enum LockError {
+    /// Somebody holds it.
+    #[error("`{path}` is locked by {}", holder(*pid))]
+    Held {
+        /// The lock's file.
+        path: Utf8PathBuf,
+        /// Who, as the file says; none while it does not say.
+        pid: Option<i32>,
+    },
+    /// Its file cannot be used.
+    #[error("lock `{path}`: {}", cause(source))]
+    Unusable {
+        /// The lock's file.
+        path: Utf8PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl LockError {
+    /// The pid of the holder, where the file tells it.
+    #[must_use]
+    pub const fn pid(&self) -> Option<i32> {
+        match self {
+            Self::Held { pid, .. } => *pid,
+            Self::Unusable { .. } => None,
+        }
+    }
+}
+
+fn holder(pid: Option<i32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}
+
+impl DirLock {
+    /// Takes the lock whose file is `path`, without waiting, and writes the pid of this process inside.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] if somebody has it, this process included.
+    pub fn acquire(path: &Utf8Path) -> Result<Self, LockError> {
+        let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(path).map_err(unusable)?;
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(mut file) => {
+                write_pid(&mut file).map_err(unusable)?;
+                Ok(Self { file })
+            }
+            Err((file, Errno::EWOULDBLOCK)) => {
+                Err(LockError::Held { path: path.to_owned(), pid: read_living_pid(file) })
+            }
+            Err((_, errno)) => Err(unusable(errno.into())),
+        }
+    }
+}
+
+impl Drop for DirLock {
+    fn drop(&mut self) {
+        // A pid that stays behind misleads nobody but a reader of the file; the lock itself is released.
+        let _ = self.file.set_len(0);
+    }
+}
+
+fn write_pid(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.write_all(format!("{}\n", std::process::id()).as_bytes())
+}
+
+/// The holder may have locked the file and not written its pid yet, or the
+/// file may still hold that of a holder that was killed; a few looks settle it.
+fn read_living_pid(mut file: File) -> Option<i32> {
+    let mut pid = None;
+    for _ in 0..20 {
+        let mut text = String::new();
+        let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
+        pid = read.ok().and_then(|_| text.trim().parse::<i32>().ok());
+        if pid.and_then(facts).is_some() {
+            return pid;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    pid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DirLock, LockError};
+    use camino::{Utf8Path, Utf8PathBuf};
+    use std::sync::Barrier;
+
+    fn place(directory: &tempfile::TempDir) -> Utf8PathBuf {
+        Utf8Path::from_path(directory.path()).unwrap().join("lock")
+    }
+
+    fn own_pid() -> i32 {
+        i32::try_from(std::process::id()).unwrap()
+    }
+
+    /// Trap 22, CTL-3: of 20 that start at once exactly one gets the lock, the others are told whose it is.
+    #[test]
+    fn of_twenty_at_once_exactly_one_wins() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = place(&directory);
+        let (start, end) = (Barrier::new(20), Barrier::new(20));
+        let won: Vec<bool> = std::thread::scope(|scope| {
+            let racers: Vec<_> = (0..20)
+                .map(|_| {
+                    scope.spawn(|| {
+                        start.wait();
+                        let lock = DirLock::acquire(&path);
+                        if let Err(error) = &lock {
+                            assert_eq!(error.pid(), Some(own_pid()));
+                        }
+                        // Nobody lets go before everybody has tried.
+                        end.wait();
+                        lock.is_ok()
+                    })
+                })
+                .collect();
+            racers.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert_eq!(won.iter().filter(|won| **won).count(), 1);
+        drop(DirLock::acquire(&path).unwrap());
+    }
+
+    /// Trap 23: a file that names a living process, our own even, keeps nobody out.
+    #[test]
+    fn a_stale_pid_does_not_matter() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = place(&directory);
+        for stale in ["1\n", &format!("{}\n", own_pid()), "99999999999999\n", "nonsense", ""] {
+            std::fs::write(&path, stale).unwrap();
+            let lock = DirLock::acquire(&path).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{}\n", own_pid()));
+            let error = DirLock::acquire(&path).unwrap_err();
+            assert_eq!(error.to_string(), format!("`{path}` is locked by process {}", own_pid()));
+            drop(lock);
+        }
+    }
+
+    #[test]
+    fn a_lock_that_cannot_be_made_says_why() {
+        let error = DirLock::acquire(Utf8Path::new("/nowhere/lock")).unwrap_err();
+        assert_eq!(error.to_string(), "lock `/nowhere/lock`: no such file or directory");
+        let held = LockError::Held { path: "/x/lock".into(), pid: None };
+        assert_eq!(held.to_string(), "`/x/lock` is locked by another process");
+    }
+}

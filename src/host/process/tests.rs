@@ -1,0 +1,1 @@
+//! Finding programs, without starting any.

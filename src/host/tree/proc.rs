@@ -1,0 +1,173 @@
+//! Reading `/proc`.
+//!
+//! Invariant: a process may vanish between any two reads; that is no error,
+//! it is then left out.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io;
+
+use crate::base::RunId;
+
+/// The environment variable that marks every process of a run.
+const RUN_ID: &[u8] = b"HARNESSD_RUN_ID=";
+
+/// What the kernel says about a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Facts {
+    /// Its pid.
+    pub pid: i32,
+    /// Its parent.
+    pub ppid: i32,
+    /// Its process group.
+    pub pgid: i32,
+    /// Its session.
+    pub session: i32,
+    /// When it started, in clock ticks since boot.
+    pub start_time: u64,
+    /// Whether it has ended and is not reaped yet.
+    pub zombie: bool,
+}
+
+/// The facts of a process; none if there is none of that pid.
+#[must_use]
+pub fn facts(pid: i32) -> Option<Facts> {
+    parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads a line of `/proc/PID/stat`. The second field is the program's name in
+/// parentheses, which may itself hold spaces, parentheses and line breaks: the
+/// last `)` ends it.
+fn parse_stat(pid: i32, line: &[u8]) -> Option<Facts> {
+    let name_end = line.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(&line[name_end + 1..]).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let zombie = matches!(fields.next()?, "Z" | "X" | "x");
+    let mut next = || fields.next()?.parse().ok();
+    let (ppid, pgid, session) = (next()?, next()?, next()?);
+    // Fields 7 to 21 lie between the session and the start time.
+    let start_time = fields.nth(15)?.parse().ok()?;
+    Some(Facts { pid, ppid, pgid, session, start_time, zombie })
+}
+
+/// The direct children of this process, adopted orphans and zombies among them.
+///
+/// One read of the kernel's list per thread; where the kernel keeps none, a
+/// walk over all of `/proc`.
+///
+/// # Errors
+/// If `/proc` is not there.
+pub fn children_of_self() -> io::Result<Vec<i32>> {
+    let own = i32::try_from(std::process::id()).map_err(io::Error::other)?;
+    match listed_children("/proc/self/task") {
+        Ok(children) => Ok(children),
+        Err(_) => Ok(all_facts()?.filter(|one| one.ppid == own).map(|one| one.pid).collect()),
+    }
+}
+
+/// Every process below `pid`, parents before their children. What forks while
+/// the walk goes on may be missed: whoever kills walks again until nothing is found.
+#[must_use]
+pub fn descendants(pid: i32) -> Vec<i32> {
+    let Ok(children) = listed_children(&format!("/proc/{pid}/task")) else { return descendants_by_scan(pid) };
+    let mut found = children;
+    let mut at = 0;
+    while let Some(next) = found.get(at).copied() {
+        // One that has vanished meanwhile has no children any more.
+        found.extend(listed_children(&format!("/proc/{next}/task")).unwrap_or_default());
+        at += 1;
+    }
+    found
+}
+
+/// The children of all threads of a process, from its `task` directory.
+fn listed_children(tasks: &str) -> io::Result<Vec<i32>> {
+    let mut children = Vec::new();
+    let mut seen = false;
+    for task in fs::read_dir(tasks)?.flatten() {
+        // A thread may end while its process is being read.
+        let Ok(list) = fs::read_to_string(task.path().join("children")) else { continue };
+        seen = true;
+        children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+    }
+    if seen { Ok(children) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+fn descendants_by_scan(pid: i32) -> Vec<i32> {
+    let mut by_parent: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for one in all_facts().into_iter().flatten() {
+        by_parent.entry(one.ppid).or_default().push(one.pid);
+    }
+    let mut found = by_parent.remove(&pid).unwrap_or_default();
+    let mut at = 0;
+    while let Some(next) = found.get(at) {
+        let below = by_parent.remove(next).unwrap_or_default();
+        found.extend(below);
+        at += 1;
+    }
+    found
+}
+
+/// The run that a process says it belongs to: `HARNESSD_RUN_ID` in the
+/// environment that it was executed with. None for a zombie, which has none,
+/// and for a process whose environment this user may not read.
+#[must_use]
+pub fn run_id_of(pid: i32) -> Option<RunId> {
+    run_id_in(&fs::read(format!("/proc/{pid}/environ")).ok()?)
+}
+
+fn run_id_in(environment: &[u8]) -> Option<RunId> {
+    let value = environment.split(|byte| *byte == 0).find_map(|one| one.strip_prefix(RUN_ID))?;
+    std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+/// Every living process on the machine, this one apart, whose environment
+/// names one of `runs`: what a daemon that died has left behind.
+#[must_use]
+pub fn find_by_run_ids(runs: &HashSet<RunId>) -> Vec<(RunId, Facts)> {
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let own = i32::try_from(std::process::id()).ok();
+    let all = all_facts().into_iter().flatten();
+    all.filter(|one| Some(one.pid) != own && !one.zombie)
+        .filter_map(|one| run_id_of(one.pid).filter(|run| runs.contains(run)).map(|run| (run, one)))
+        .collect()
+}
+
+fn all_facts() -> io::Result<impl Iterator<Item = Facts>> {
+    let entries = fs::read_dir("/proc")?;
+    Ok(entries.flatten().filter_map(|entry| facts(entry.file_name().to_str()?.parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, facts, parse_stat, run_id_in};
+    use crate::base::{RunIds, Wall};
+
+    #[test]
+    fn a_program_may_be_called_anything() {
+        let line = b"7 (a) R 1 (\n\xff) Z 3 5 6 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1 2 3\n";
+        let expected = Facts { pid: 7, ppid: 3, pgid: 5, session: 6, start_time: 4242, zombie: true };
+        assert_eq!(parse_stat(7, line), Some(expected));
+        assert_eq!(parse_stat(7, b"7 (cut) S 1 2"), None);
+        assert_eq!(parse_stat(7, b""), None);
+    }
+
+    #[test]
+    fn this_process_is_known_and_a_pid_that_cannot_exist_is_not() {
+        let own = facts(i32::try_from(std::process::id()).unwrap()).unwrap();
+        assert!(own.start_time > 0 && !own.zombie && own.ppid > 0);
+        assert_eq!(facts(i32::MAX), None);
+    }
+
+    /// LIF-5: the run id is found in an environment that holds other odd things.
+    #[test]
+    fn the_run_id_is_a_whole_variable() {
+        let id = RunIds::new(1).next(Wall(1_000_000));
+        let text = format!("A=\u{e9}\0XHARNESSD_RUN_ID=no\0HARNESSD_RUN_ID={id}\0\0B=1\0");
+        assert_eq!(run_id_in(text.as_bytes()), Some(id));
+        assert_eq!(run_id_in(b"HARNESSD_RUN_ID=seven\0"), None);
+        assert_eq!(run_id_in(b"\xff\xfe=1\0"), None);
+    }
+}
