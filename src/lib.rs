@@ -3,4 +3,5 @@
 //! A pure core decides, a thin shell performs: see `docs/architecture.md`.
 
 pub mod base;
+pub mod store;
 pub mod wire;
