@@ -10,4 +10,5 @@ pub mod host;
 pub mod launch;
 pub mod loader;
 pub mod schedule;
+pub mod store;
 pub mod wire;

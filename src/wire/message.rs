@@ -70,16 +70,16 @@ pub enum Op {
     /// Runs, newest first.
     Runs {
         /// Only of this harness.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
         /// At most so many.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<usize>,
         /// Only those that failed.
         #[serde(default)]
         failed: bool,
         /// Only those that started at or after this RFC 3339 time.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<String>,
     },
     /// One run.
@@ -96,14 +96,24 @@ pub enum Op {
     Subscribe,
 }
 
-/// One request: a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// One request: a line. It is read by [`decode_request`](super::decode_request) only, which refuses
+/// what it does not know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Request {
     /// Chosen by the client; the reply carries it.
     pub id: u64,
     /// What is asked.
     #[serde(flatten)]
     pub op: Op,
+}
+
+/// The answer to `hello`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The daemon's [`PROTOCOL`].
+    pub protocol: u32,
+    /// The daemon's version.
+    pub version: String,
 }
 
 /// The stable names of failures.

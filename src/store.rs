@@ -1,0 +1,244 @@
+//! Layer 3: what is remembered, in one SQLite file.
+//!
+//! Invariants: what one turn of the loop decides is one transaction; it is
+//! there whole or not at all, whatever kills the process. A claimed slot is on
+//! the disk before the claim is answered (LIF-9).
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::base::{HarnessName, RunId, Wall, nearest};
+use crate::wire::{Record, Run};
+
+mod connect;
+mod error;
+mod prune;
+mod read;
+mod rows;
+mod schema;
+mod write;
+
+pub use error::{RunLookupError, StoreError, StoreProblem};
+pub use prune::PrunedRun;
+pub use read::{Remembered, RunQuery};
+
+/// The database inside the state directory.
+const FILE: &str = "state.db";
+
+/// The fewest characters of a run's id that name it.
+const LEAST_PART: usize = 4;
+
+/// How many of the newest runs a mistyped id is compared with.
+const COMPARED: u32 = 500;
+
+/// The state store: one file, one writer at a time, readers whenever they like.
+#[derive(Debug)]
+pub struct Store {
+    path: Utf8PathBuf,
+    /// None: for reading only; each question opens the file anew, so that
+    /// nothing is held in between.
+    writer: Option<Connection>,
+}
+
+impl Store {
+    /// Opens the store in `dir` for writing; makes what is missing and brings
+    /// an older schema up to date.
+    ///
+    /// # Errors
+    /// If the file cannot be made, opened or written, is none of ours, or was
+    /// written by a newer program.
+    pub fn open(dir: &Utf8Path) -> Result<Self, StoreError> {
+        let path = dir.join(FILE);
+        match connect::writer(&path) {
+            Ok(connection) => Ok(Self { path, writer: Some(connection) }),
+            Err(problem) => Err(StoreError { path, problem }),
+        }
+    }
+
+    /// Opens the store in `dir` to look at it, beside a writer or without one;
+    /// creates nothing. None: there is no store yet.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, is none of ours, or was written by a newer program.
+    pub fn open_read(dir: &Utf8Path) -> Result<Option<Self>, StoreError> {
+        let path = dir.join(FILE);
+        match connect::look(&path, |_| Ok(())) {
+            Ok(Some(())) => Ok(Some(Self { path, writer: None })),
+            Ok(None) => Ok(None),
+            Err(problem) => Err(StoreError { path, problem }),
+        }
+    }
+
+    /// The database file.
+    #[must_use]
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    /// Remembers one turn's records: all of them or, on an error, none.
+    ///
+    /// With a claim among them the call returns when they are on the disk
+    /// (`synchronous = FULL`); without one a power cut may take the last
+    /// second, a crash of the process nothing (`NORMAL`).
+    ///
+    /// # Errors
+    /// If the store cannot be written, or a record speaks of a run that was never started.
+    pub fn commit(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let flushed = records.iter().any(|record| matches!(record, Record::Fired { .. }));
+        self.write(flushed, |transaction| {
+            let mut turn = write::Turn::new(transaction);
+            records.iter().try_for_each(|record| turn.apply(record))
+        })
+    }
+
+    /// The runs that `query` asks for, newest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn runs(&self, query: &RunQuery) -> Result<Vec<Run>, StoreError> {
+        self.read(|connection| read::runs(connection, query))
+    }
+
+    /// The run with this id, or with this unambiguous beginning or end of one.
+    ///
+    /// # Errors
+    /// If there is none or more than one, or the store cannot be read.
+    pub fn run(&self, id_or_part: &str) -> Result<Run, RunLookupError> {
+        if let Ok(id) = id_or_part.parse::<RunId>() {
+            if let Some(run) = self.read(|connection| read::run(connection, id))? {
+                return Ok(run);
+            }
+            return match self.read(|connection| read::window(connection, id))? {
+                Some(harness) => Err(RunLookupError::Pruned { id, harness }),
+                None => Err(self.unknown(&id.to_string())?),
+            };
+        }
+        let part = id_or_part.to_ascii_lowercase();
+        if !part.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+            return Err(self.unknown(id_or_part)?);
+        }
+        if part.len() < LEAST_PART {
+            return Err(RunLookupError::TooShort { part, least: LEAST_PART });
+        }
+        let found = self.read(|connection| read::ids_with(connection, &part))?;
+        match found.as_slice() {
+            [] => Err(self.unknown(&part)?),
+            [id] => match self.read(|connection| read::run(connection, *id))? {
+                Some(run) => Ok(run),
+                None => Err(self.unknown(&part)?),
+            },
+            _ => Err(RunLookupError::Ambiguous { part, candidates: found }),
+        }
+    }
+
+    /// Runs of a harness of that name, else those whose id begins or ends almost so.
+    fn unknown(&self, part: &str) -> Result<RunLookupError, StoreError> {
+        let of_harness = match HarnessName::parse(part) {
+            Ok(harness) => {
+                self.runs(&RunQuery { harness: Some(harness), limit: 3, ..RunQuery::default() })?
+            }
+            Err(_) => Vec::new(),
+        };
+        let mut near: Vec<RunId> = of_harness.into_iter().map(|run| run.id).collect();
+        if near.is_empty() {
+            let ids = self.read(|connection| read::newest_ids(connection, COMPARED))?;
+            let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            let ends = texts.iter().flat_map(|text| {
+                let length = part.len().min(text.len());
+                [text.get(..length), text.get(text.len() - length..)]
+            });
+            for end in nearest(part, ends.flatten()) {
+                let meant =
+                    ids.iter().zip(&texts).find(|(_, text)| text.starts_with(end) || text.ends_with(end));
+                near.extend(meant.map(|(id, _)| *id).filter(|id| !near.contains(id)));
+            }
+        }
+        Ok(RunLookupError::Unknown { part: part.to_owned(), nearest: near })
+    }
+
+    /// Runs without an outcome, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
+        self.read(read::open_runs)
+    }
+
+    /// What a daemon that starts must know.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn remembered(&self) -> Result<Remembered, StoreError> {
+        self.read(read::remembered)
+    }
+
+    /// Forgets the ended runs of `harness` beyond the newest `keep`; says which,
+    /// so that their logs can go too.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn prune(&mut self, harness: &HarnessName, keep: u32) -> Result<Vec<PrunedRun>, StoreError> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.prune_at(harness, keep, Wall::default() + since)
+    }
+
+    fn prune_at(
+        &mut self,
+        harness: &HarnessName,
+        keep: u32,
+        now: Wall,
+    ) -> Result<Vec<PrunedRun>, StoreError> {
+        match self.read(|connection| prune::boundary(connection, harness, keep))? {
+            Some(boundary) => {
+                self.write(false, |transaction| prune::prune(transaction, harness, &boundary, now))
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn read<T>(&self, look: impl Fn(&Connection) -> Result<T, StoreProblem>) -> Result<T, StoreError> {
+        let seen = match &self.writer {
+            Some(connection) => look(connection),
+            None => match connect::look(&self.path, look) {
+                Ok(Some(seen)) => Ok(seen),
+                Ok(None) => Err(StoreProblem::NotReadable("no such file or directory".to_owned())),
+                Err(problem) => Err(problem),
+            },
+        };
+        seen.map_err(|problem| StoreError { path: self.path.clone(), problem })
+    }
+
+    fn write<T>(
+        &mut self,
+        flushed: bool,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreProblem>,
+    ) -> Result<T, StoreError> {
+        let done = match &mut self.writer {
+            Some(connection) => transact(connection, flushed, work),
+            None => Err(StoreProblem::ReadOnly),
+        };
+        done.map_err(|problem| StoreError { path: self.path.clone(), problem })
+    }
+}
+
+fn transact<T>(
+    connection: &mut Connection,
+    flushed: bool,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreProblem>,
+) -> Result<T, StoreProblem> {
+    // Set before the transaction each time: within one SQLite refuses it, and a
+    // failed one must not leave its mark on the next.
+    connection.pragma_update(None, "synchronous", if flushed { "FULL" } else { "NORMAL" })?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Opening the database file, to write it and to look at it.
+//!
+//! Invariants: whoever only looks creates no file; no descriptor of an existing
+//! database is opened and closed beside SQLite's own (that would drop the locks
+//! of every connection of this process).
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rusqlite::{Connection, FileControl, OpenFlags};
+
+use super::error::StoreProblem;
+use super::schema;
+
+/// How long a lock of another process is waited for; our own transactions last milliseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// KiB of pages that a connection keeps. Rows are found by index and written
+/// once, so a larger cache buys nothing.
+const CACHE: i64 = 256;
+
+/// Pages in the log before they are moved to the database, and the size in
+/// bytes that the log shrinks to after an unusually large transaction.
+const LOG_PAGES: i64 = 1000;
+const LOG_BYTES: i64 = 4 << 20;
+
+/// Opens for writing; makes directory (0700) and file (0600) where they are missing.
+pub(super) fn writer(path: &Utf8Path) -> Result<Connection, StoreProblem> {
+    create(path).map_err(|cause| match cause.kind() {
+        io::ErrorKind::StorageFull => StoreProblem::Full,
+        io::ErrorKind::AlreadyExists => StoreProblem::NotWritable("its directory is a file".to_owned()),
+        _ => StoreProblem::NotWritable(said(&cause)),
+    })?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, error))?;
+    settle(&connection)?;
+    schema::version(&connection)?;
+    if connection.is_readonly("main")? {
+        return Err(StoreProblem::NotWritable("permission denied".to_owned()));
+    }
+    // Log and index stay when the last connection closes, so that a reader
+    // never has to make them (and so never owns what the daemon needs).
+    let mut persist = 1;
+    connection.file_control(Some("main"), FileControl::PersistWal(&mut persist))?;
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(StoreProblem::NoWal(mode));
+    }
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
+    connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(()))?;
+    schema::migrate(&mut connection)?;
+    Ok(connection)
+}
+
+fn create(path: &Utf8Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Settings of every connection.
+fn settle(connection: &Connection) -> Result<(), StoreProblem> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "cache_size", -CACHE)?;
+    connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
+    Ok(())
+}
+
+/// The text of an error without std's `(os error N)`, in lower case like all of ours.
+fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or(&text);
+    plain.to_lowercase()
+}
+
+/// SQLite says only that it cannot open; the file itself may tell why.
+fn explain(path: &Utf8Path, error: rusqlite::Error) -> StoreProblem {
+    match (StoreProblem::from(error), fs::metadata(path)) {
+        (StoreProblem::NotReadable(_), Ok(found)) if found.is_dir() => {
+            StoreProblem::NotReadable("it is a directory".to_owned())
+        }
+        (StoreProblem::NotReadable(_), Ok(_)) => StoreProblem::NotReadable("permission denied".to_owned()),
+        (StoreProblem::NotReadable(_), Err(cause)) => StoreProblem::NotReadable(said(&cause)),
+        (problem, _) => problem,
+    }
+}
+
+/// What tells whether a file was written meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+fn stamp(path: &Utf8Path) -> Result<Option<Stamp>, StoreProblem> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(StoreProblem::NotReadable("it is a directory".to_owned())),
+        Ok(found) => Ok(Some(Stamp {
+            device: found.dev(),
+            inode: found.ino(),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+        })),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(StoreProblem::NotReadable(said(&error))),
+    }
+}
+
+/// What lies beside one another on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Files {
+    database: Stamp,
+    log: Option<Stamp>,
+    index: bool,
+}
+
+fn files(path: &Utf8Path) -> Result<Option<Files>, StoreProblem> {
+    let Some(database) = stamp(path)? else { return Ok(None) };
+    let log = stamp(&beside(path, "-wal"))?;
+    Ok(Some(Files { database, log, index: stamp(&beside(path, "-shm"))?.is_some() }))
+}
+
+fn beside(path: &Utf8Path, suffix: &str) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{path}{suffix}"))
+}
+
+/// Looks at the store for the duration of `look`; none if there is no store yet.
+///
+/// With log and index beside it, the database is read as any reader of a
+/// write-ahead log does. Without a log nobody writes it, and it is read as it
+/// lies; if somebody began to write meanwhile, the look is repeated.
+pub(super) fn look<T>(
+    path: &Utf8Path,
+    look: impl Fn(&Connection) -> Result<T, StoreProblem>,
+) -> Result<Option<T>, StoreProblem> {
+    for _ in 0..8 {
+        let Some(before) = files(path)? else { return Ok(None) };
+        let logged = before.log.is_some_and(|log| log.bytes > 0);
+        let shared = before.log.is_some() && before.index;
+        if logged && !shared {
+            // Whoever closes a database removes first the index, then the log.
+            if files(path)? == Some(before) {
+                return Err(StoreProblem::NoIndex);
+            }
+            continue;
+        }
+        let seen = reader(path, shared).and_then(|connection| match schema::version(&connection)? {
+            schema::Version::Empty => Ok(None),
+            schema::Version::Older => Err(StoreProblem::Older),
+            schema::Version::Current => look(&connection).map(Some),
+        });
+        if shared || files(path)? == Some(before) {
+            return seen;
+        }
+    }
+    Err(StoreProblem::Locked)
+}
+
+fn reader(path: &Utf8Path, shared: bool) -> Result<Connection, StoreProblem> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = if shared {
+        Connection::open_with_flags(path, flags)
+    } else {
+        let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path)), flags)
+    };
+    let connection = opened.map_err(|error| explain(path, error))?;
+    settle(&connection)?;
+    Ok(connection)
+}
+
+/// The path as it stands in a URI.
+fn escaped(path: &Utf8Path) -> String {
+    let mut uri = String::new();
+    for byte in path.as_str().bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => uri.push(byte.into()),
+            _ => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    uri
+}

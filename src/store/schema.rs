@@ -1,0 +1,120 @@
+//! The tables and their versions.
+//!
+//! Invariant: a step, once released, never changes; `user_version` counts the
+//! steps that a file has seen, and a file that has seen more than we know is
+//! left alone.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::error::StoreProblem;
+
+/// Marks the file as ours (`hrns`).
+const APPLICATION: i32 = 0x6872_6e73;
+
+/// Step `n` leads from version `n` to `n + 1`.
+///
+/// Version 1: instants are microseconds since 1970; a list is a JSON array;
+/// equal lists of skills are kept once; of a pruned run its window stays.
+const STEPS: &[&str] = &["
+    CREATE TABLE skill_sets (
+        id     INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL UNIQUE,
+        list   TEXT NOT NULL
+    ) STRICT;
+
+    CREATE TABLE runs (
+        id              TEXT NOT NULL PRIMARY KEY,
+        harness         TEXT NOT NULL,
+        trigger         TEXT NOT NULL,
+        attempt         INTEGER NOT NULL,
+        planned_at      INTEGER,
+        started_at      INTEGER,
+        ended_at        INTEGER,
+        outcome         TEXT,
+        cause           TEXT,
+        exit_code       INTEGER,
+        signal          TEXT,
+        pid             INTEGER,
+        adapter         TEXT NOT NULL,
+        command         TEXT NOT NULL,
+        workdir         TEXT,
+        definition_hash TEXT NOT NULL,
+        log             TEXT,
+        skills          INTEGER REFERENCES skill_sets (id)
+    ) STRICT;
+    CREATE INDEX runs_by_harness ON runs (harness, id);
+    CREATE INDEX runs_open ON runs (id) WHERE outcome IS NULL;
+    CREATE INDEX runs_by_skills ON runs (skills) WHERE skills IS NOT NULL;
+
+    CREATE TABLE firings (
+        harness    TEXT NOT NULL PRIMARY KEY,
+        expression TEXT NOT NULL,
+        at         INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE intents (
+        harness TEXT NOT NULL PRIMARY KEY,
+        wanted  INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE windows (
+        id         TEXT NOT NULL PRIMARY KEY,
+        harness    TEXT NOT NULL,
+        adapter    TEXT NOT NULL,
+        workdir    TEXT,
+        started_at INTEGER NOT NULL,
+        ended_at   INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX windows_by_end ON windows (ended_at);
+"];
+
+/// The newest version that this program knows.
+fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+/// How far a file has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// Nothing is in it yet.
+    Empty,
+    /// An earlier version of ours.
+    Older,
+    /// What this program reads and writes.
+    Current,
+}
+
+/// Whose file it is and how old, without touching it.
+pub(super) fn version(connection: &Connection) -> Result<Version, StoreProblem> {
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application != APPLICATION {
+        let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        let empty = application == 0 && found == 0 && tables == 0;
+        return if empty { Ok(Version::Empty) } else { Err(StoreProblem::Foreign) };
+    }
+    match found {
+        _ if found == known() => Ok(Version::Current),
+        _ if found > known() => Err(StoreProblem::Newer { found, known: known() }),
+        _ => Ok(Version::Older),
+    }
+}
+
+/// Brings a file to the newest version; all steps or none.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreProblem> {
+    if version(connection)? == Version::Current {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have done it while we waited for the lock.
+    if version(&transaction)? != Version::Current {
+        let seen: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        for step in STEPS.iter().skip(usize::try_from(seen).unwrap_or(0)) {
+            transaction.execute_batch(step)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", known())?;
+    }
+    transaction.commit()?;
+    Ok(())
+}

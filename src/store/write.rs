@@ -1,0 +1,78 @@
+//! Applying one turn's records.
+//!
+//! Invariant: within the caller's transaction; the first record that cannot be
+//! applied fails them all.
+
+use rusqlite::{Connection, Statement};
+
+use super::error::StoreProblem;
+use super::rows;
+use crate::wire::Record;
+
+const SPAWNED: &str = "
+    UPDATE runs SET pid = ?2, command = ?3, workdir = coalesce(?4, workdir), log = coalesce(?5, log), skills = ?6
+    WHERE id = ?1";
+const FIRED: &str = "
+    INSERT INTO firings (harness, expression, at) VALUES (?1, ?2, ?3)
+    ON CONFLICT (harness) DO UPDATE SET expression = excluded.expression, at = excluded.at";
+const INTENT: &str = "
+    INSERT INTO intents (harness, wanted) VALUES (?1, ?2)
+    ON CONFLICT (harness) DO UPDATE SET wanted = excluded.wanted";
+
+/// The statements that a turn needs, each prepared at most once in it.
+pub(super) struct Turn<'c> {
+    connection: &'c Connection,
+    insert: Option<Statement<'c>>,
+    spawned: Option<Statement<'c>>,
+    ended: Option<Statement<'c>>,
+    fired: Option<Statement<'c>>,
+    intent: Option<Statement<'c>>,
+}
+
+impl<'c> Turn<'c> {
+    pub(super) const fn new(connection: &'c Connection) -> Self {
+        Self { connection, insert: None, spawned: None, ended: None, fired: None, intent: None }
+    }
+
+    pub(super) fn apply(&mut self, record: &Record) -> Result<(), StoreProblem> {
+        let connection = self.connection;
+        match record {
+            Record::RunStarted(run) | Record::Skipped(run) => {
+                rows::write(connection, prepared(&mut self.insert, connection, rows::INSERT)?, run)
+            }
+            Record::RunEnded(run) => {
+                let sql = [rows::INSERT, rows::OR_REPLACE].concat();
+                rows::write(connection, prepared(&mut self.ended, connection, &sql)?, run)
+            }
+            Record::RunSpawned { id, pid, command, workdir, log, skills } => {
+                let skills = rows::skill_set(connection, skills)?;
+                let values = (id.to_string(), pid, rows::list_text(command)?, workdir, log, skills);
+                match prepared(&mut self.spawned, connection, SPAWNED)?.execute(values)? {
+                    0 => Err(StoreProblem::NoSuchRun(*id)),
+                    _ => Ok(()),
+                }
+            }
+            Record::Fired { harness, expression, at } => {
+                let values = (harness.as_str(), expression, at.0);
+                prepared(&mut self.fired, connection, FIRED)?.execute(values)?;
+                Ok(())
+            }
+            Record::Intent { harness, wanted } => {
+                prepared(&mut self.intent, connection, INTENT)?.execute((harness.as_str(), wanted))?;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn prepared<'s, 'c>(
+    slot: &'s mut Option<Statement<'c>>,
+    connection: &'c Connection,
+    sql: &str,
+) -> Result<&'s mut Statement<'c>, StoreProblem> {
+    let statement = match slot.take() {
+        Some(statement) => statement,
+        None => connection.prepare(sql)?,
+    };
+    Ok(slot.insert(statement))
+}
