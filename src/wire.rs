@@ -12,13 +12,9 @@ mod view;
 
 pub use event::{Event, EventKind};
 pub use frame::{FrameError, Frames, MAX_LINE};
-<<<<<<< HEAD
-pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, unknown_harness};
-=======
-pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome};
+pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
 pub use record::Record;
 pub use request::decode_request;
->>>>>>> store
 pub use view::{
     Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
     RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,

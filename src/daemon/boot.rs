@@ -19,7 +19,7 @@ use crate::base::{HarnessName, json_one};
 use crate::config::model::{Configuration, DaemonSettings};
 use crate::config::Loaded;
 use crate::host::lock::{DirLock, RunLocks};
-use crate::host::notify::Notifier;
+use crate::host::tree::Family;
 use crate::host::timer::WallTimer;
 use crate::host::{clock, files, limits, memory, signals, socket, tree};
 use crate::launch::Surroundings;
@@ -99,7 +99,7 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     info!(socket = %socket_path, version = env!("CARGO_PKG_VERSION"), "ready");
     daemon.notifier.ready();
     turn_until_finished(&mut event_loop, &mut daemon)?;
-    daemon.kill_unknown();
+    daemon.kill_unclaimed();
     info!("stopped");
     Ok(())
 }
@@ -171,8 +171,7 @@ fn assemble(
         backlog: Vec::new(),
         store_trouble: None,
         live: HashMap::new(),
-        mains: HashMap::new(),
-        strays: HashMap::new(),
+        family: Family::default(),
         reap_due: false,
         buffer: vec![0; BUFFER].into_boxed_slice(),
         locks,
@@ -194,7 +193,6 @@ fn assemble(
         watcher: None,
         wall_timer: WallTimer::new().map_err(DaemonError::system("timer"))?,
         wall_timer_set: None,
-        notifier: Notifier::from_env(),
         started_at: clock::now().wall,
         foreground: false,
         echo: false,

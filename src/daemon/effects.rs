@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tracing::{error, info, warn};
 
-use super::children::signal_label;
 use super::output::Output;
 use super::state::{Asker, Daemon, Live, Main};
 use crate::base::{RunId, Trigger};
@@ -125,18 +124,12 @@ impl Daemon {
             warn!(harness = %harness.name, %run, "{warning}");
         }
         let path = log_file(&self.around.state, &harness.name, run);
-        let log = match LogWriter::create(&path, harness.log_max_bytes) {
-            Ok(log) => log,
-            Err(cause) => {
-                let cause = format!("harness `{}`: log `{path}`: {cause}", harness.name);
-                return self.not_spawned(run, ErrorCode::SpawnFailed, cause);
-            }
-        };
+        let log = LogWriter::open(&path, harness.log_max_bytes);
         match spawn(&prepared.spec) {
             Ok(spawned) => {
                 let output = Output::new(run, spawned.output, log, harness.tty);
                 self.watch_output(run, output);
-                self.mains.insert(spawned.pid, run);
+                self.family.started(run, spawned.pid);
                 if let Some(live) = self.live.get_mut(&run) {
                     live.main = Main::Alive(spawned.pid);
                 }
@@ -214,7 +207,7 @@ fn log_event(kind: &EventKind) {
             harness = %run.harness, run = %run.id,
             outcome = run.outcome.map_or("", |outcome| outcome.as_str()),
             cause = run.cause.as_deref().unwrap_or_default(),
-            signal = signal_label(run.signal.as_deref()),
+            signal = run.signal.as_deref().unwrap_or_default(),
             "ended"
         ),
         EventKind::FiringSkipped { run } => {

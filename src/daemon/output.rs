@@ -11,7 +11,8 @@ use tracing::warn;
 use super::state::Daemon;
 use crate::base::RunId;
 use crate::host::logs::LogWriter;
-use crate::host::process::read_output;
+use crate::host::process::{Output as Read, read_output, write_some};
+use crate::host::terminal::{COLUMNS, ROWS};
 use crate::host::terminal::Responder;
 
 /// Bytes taken from one child before others get their turn.
@@ -44,7 +45,7 @@ enum Progress {
 
 impl Output {
     pub(super) fn new(run: RunId, fd: OwnedFd, log: LogWriter, tty: bool) -> Self {
-        Self { run, fd: Rc::new(fd), log, responder: tty.then(Responder::default), token: None }
+        Self { run, fd: Rc::new(fd), log, responder: tty.then(|| Responder::new(COLUMNS, ROWS)), token: None }
     }
 
     /// Bytes that the log could not take.
@@ -56,16 +57,14 @@ impl Output {
     fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: bool) -> io::Result<Progress> {
         let mut moved = 0;
         while moved < bound {
-            let count = match read_output(&self.fd, buffer) {
-                Ok(0) => return Ok(Progress::End),
-                Ok(count) => count,
-                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::Later),
-                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-                Err(cause) => return Err(cause),
+            let count = match read_output(&*self.fd, buffer)? {
+                Read::Bytes(count) => count,
+                Read::Nothing => return Ok(Progress::Later),
+                Read::Ended => return Ok(Progress::End),
             };
             moved += count;
             let bytes = &buffer[..count];
-            self.log.write(bytes);
+            self.log.append(bytes);
             if echo {
                 show(bytes);
             }
@@ -88,7 +87,7 @@ fn show(bytes: &[u8]) {
 /// does not read its terminal does not wait for one either.
 fn answer(fd: &OwnedFd, bytes: &[u8]) {
     if !bytes.is_empty() {
-        let _sent = nix::unistd::write(fd, bytes);
+        let _sent = write_some(fd, bytes);
     }
 }
 

@@ -14,8 +14,8 @@ use crate::base::{Now, RunId, Wall};
 use crate::config::model::Harness;
 use crate::host::clock;
 use crate::host::lock::RunLocks;
-use crate::host::notify::Notifier;
 use crate::host::timer::WallTimer;
+use crate::host::tree::Family;
 use crate::launch::Surroundings;
 use crate::loader::Selection;
 use crate::store::Store;
@@ -40,7 +40,7 @@ pub(super) enum Main {
     /// It was started and is not reaped.
     Alive(i32),
     /// It was reaped; what is left of its tree is being ended.
-    Reaped(i32),
+    Reaped,
 }
 
 /// The configuration as the daemon last saw it.
@@ -72,10 +72,8 @@ pub(super) struct Daemon {
     pub(super) backlog: Vec<Record>,
     pub(super) store_trouble: Option<String>,
     pub(super) live: HashMap<RunId, Live>,
-    /// Unreaped main processes.
-    pub(super) mains: HashMap<i32, RunId>,
-    /// Unreaped other children: what runs left behind, with the run where it is known.
-    pub(super) strays: HashMap<i32, Option<RunId>>,
+    /// Which process belongs to which run.
+    pub(super) family: Family,
     pub(super) reap_due: bool,
     /// One buffer for all reading.
     pub(super) buffer: Box<[u8]>,
@@ -94,7 +92,6 @@ pub(super) struct Daemon {
     pub(super) watcher: Option<RegistrationToken>,
     pub(super) wall_timer: WallTimer,
     pub(super) wall_timer_set: Option<Wall>,
-    pub(super) notifier: Notifier,
     pub(super) started_at: Wall,
     /// One run in the foreground: its reply ends the loop.
     pub(super) foreground: bool,

@@ -1,0 +1,249 @@
+//! Bugs of other supervisors (numbers as in the issue), each as a test against the real program.
+
+use std::fs;
+
+use crate::support::{Home, alive, kill, mark, until};
+
+fn resident(name: &str, script: &str, mark: &str) -> String {
+    format!(
+        "[harness.{name}]\ncmd = \"sh\"\nargs = [\"-c\", '''{script}''']\nenv = {{ {mark} = \"1\" }}\nenabled = true\n\
+         restart_delay = \"10ms\"\nstop_timeout = \"300ms\"\n"
+    )
+}
+
+/// Trap 1, LIF-5: the stop reaches more than the shell.
+#[test]
+fn trap_1_a_background_child_of_the_shell_is_stopped_too() {
+    let mark = mark("trap1");
+    let mut home = Home::new(&resident("shell", "sleep 601 & sleep 602 & echo up; wait", &mark));
+    home.start_daemon();
+    until("both children run", || (home.processes_with(&mark).len() == 3).then_some(()));
+    home.ok(&["stop", "shell", "--wait"]);
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+}
+
+/// Trap 2, LIF-5: the leader goes, a member of its group ignores TERM: not stopped before it is killed.
+#[test]
+fn trap_2_a_stop_is_over_only_when_the_group_is_empty() {
+    let mark = mark("trap2");
+    let script = "(trap '' TERM; echo deaf; while :; do sleep 1; done) & trap 'exit 0' TERM; wait";
+    let mut home = Home::new(&resident("leader", script, &mark));
+    home.start_daemon();
+    until("the member ignores TERM", || home.log("leader").contains("deaf").then_some(()));
+    home.ok(&["stop", "leader", "--wait"]);
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    assert_eq!(home.runs("leader")[0]["outcome"], "stopped");
+}
+
+/// Trap 3, LIF-6: an exit is seen at once though a grandchild holds the output open; the leftover is
+/// ended and what it still prints is captured.
+#[test]
+fn trap_3_a_grandchild_that_holds_the_output_delays_nothing() {
+    let mark = mark("trap3");
+    let script = "setsid sh -c 'trap \"echo last words; exit\" TERM; echo holding; while :; do sleep 0.1; done' & \
+                  while ! grep -q holding \"$HOLD\" 2>/dev/null; do sleep 0.02; done; exit 3";
+    let mut home = Home::new("");
+    // The script waits until the grandchild has its trap: it looks into its own log.
+    home.configure(&format!(
+        "[harness.parent]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", '''{}''']\nenv = {{ {mark} = \"1\" }}\nstop_timeout = \"10s\"\n",
+        script.replace("\"$HOLD\"", &format!("{}/.local/state/harnessd/logs/parent/*.log", home.text("")))
+    ));
+    home.start_daemon();
+    let said = home.harnessd(&["start", "parent", "--wait"]);
+    assert_eq!(said.code, 1);
+    assert_eq!(said.err, "error: harness `parent`: its run ended `failed`: exit status 3\n");
+    let run = home.ended_run("parent");
+    assert_eq!((&run["outcome"], &run["exit_code"]), (&"failed".into(), &3.into()));
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    assert_eq!(home.log("parent"), "holding\nlast words\n");
+}
+
+/// Trap 4, LIF-8: a thousand deaths at once are all seen, none is left a zombie.
+#[test]
+fn trap_4_a_thousand_deaths_at_once_are_all_seen() {
+    let mark = mark("trap4");
+    let mut config = String::from("[daemon]\nmax_attempts = 0\n[defaults]\nrestart_delay = \"0s\"\n");
+    for number in 0..1000 {
+        config += &format!(
+            "[harness.h{number}]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\nenv = {{ {mark} = \"1\" }}\n"
+        );
+    }
+    let mut home = Home::new(&config);
+    home.start_daemon();
+    let running = || {
+        let list = home.ok(&["list", "--json"]).json();
+        let list = list["harnesses"].as_array().unwrap().clone();
+        let pids = list.iter().filter(|one| one["state"] == "running" || one["state"] == "degraded");
+        pids.filter_map(|one| one["pid"].as_i64()).map(|pid| i32::try_from(pid).unwrap()).collect::<Vec<i32>>()
+    };
+    let first = until("all run", || Some(running()).filter(|pids| pids.len() == 1000));
+    first.iter().for_each(|pid| kill(*pid, nix::libc::SIGKILL));
+    let second = until("all run again", || {
+        Some(running()).filter(|pids| pids.len() == 1000 && pids.iter().all(|pid| !first.contains(pid)))
+    });
+    assert!(first.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()), "zombies are left");
+    assert!(second.iter().all(|pid| alive(*pid)));
+    home.ok(&["stop", "--all", "--wait"]);
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", home.daemon_pid())).unwrap();
+    assert_eq!(children, "", "no zombie");
+}
+
+/// Trap 5: programs that end before their pid could be noted are all recorded.
+#[test]
+fn trap_5_exits_that_come_at_once_are_all_recorded() {
+    let mut config = String::new();
+    for number in 0..300 {
+        config += &format!("[harness.h{number}]\noneshot = true\ncmd = \"true\"\n");
+    }
+    let mut home = Home::new(&config);
+    home.start_daemon();
+    home.ok(&["start", "--all", "--wait"]);
+    let runs = home.ok(&["runs", "--json", "-n", "1000"]).json()["runs"].as_array().unwrap().clone();
+    assert_eq!(runs.len(), 300);
+    assert!(runs.iter().all(|run| run["outcome"] == "ok" && run["exit_code"] == 0), "{runs:?}");
+}
+
+/// Traps 7 and 8: no blocked mask, no ignored SIGPIPE reaches the child, though the daemon has both.
+#[test]
+fn trap_8_a_broken_pipe_ends_its_writer() {
+    let mut home = Home::new("[harness.pipe]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"yes | head -1; grep -E 'Sig(Blk|Ign)' /proc/self/status\"]\n");
+    home.start_daemon();
+    home.ok(&["start", "pipe", "--wait"]);
+    assert_eq!(home.log("pipe"), "y\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+}
+
+/// Trap 9: a descriptor that the daemon was started with does not reach a child.
+#[test]
+fn trap_9_no_descriptor_is_inherited() {
+    use std::os::fd::AsRawFd;
+    let mut home = Home::new("[harness.fds]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"ls /proc/$$/fd\"]\n");
+    let leak = fs::File::open("/").unwrap();
+    // Clear close-on-exec: whatever starts the daemon may leak descriptors into it.
+    nix::fcntl::fcntl(&leak, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
+    home.start_daemon();
+    let daemons = fs::read_link(format!("/proc/{}/fd/{}", home.daemon_pid(), leak.as_raw_fd()));
+    assert_eq!(daemons.unwrap(), std::path::Path::new("/"), "the daemon has it");
+    home.ok(&["start", "fds", "--wait"]);
+    assert_eq!(home.log("fds"), "0\n1\n2\n");
+}
+
+/// Trap 17 (agents): a grandchild with a session of its own does not outlive an `ok` run either.
+#[test]
+fn trap_17_what_a_run_forked_away_ends_with_it() {
+    let mark = mark("trap17");
+    let mut home = Home::new(&format!(
+        "[harness.fork]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"setsid sh -c 'env -u HARNESSD_RUN_ID sleep 603' & setsid sleep 604 & echo done\"]\n\
+         env = {{ {mark} = \"1\" }}\nstop_timeout = \"300ms\"\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "fork", "--wait"]);
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    assert_eq!(home.runs("fork")[0]["outcome"], "ok");
+}
+
+/// Trap 20, LIF-2: a run that the daemon died with is closed as `lost` at the next start, what was
+/// alive of it is ended, and the harness is free again.
+#[test]
+fn trap_20_a_run_that_the_daemon_died_with_is_closed() {
+    let mark = mark("trap20");
+    let mut home = Home::new(&format!(
+        "[harness.long]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"setsid sleep 605 & sleep 606\"]\nenv = {{ {mark} = \"1\" }}\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "long"]);
+    until("its processes run", || (home.processes_with(&mark).len() == 3).then_some(()));
+    home.signal_daemon(nix::libc::SIGKILL);
+    home.wait_daemon();
+    assert!(!home.processes_with(&mark).is_empty(), "they outlive a killed daemon");
+    home.start_daemon();
+    let runs = home.runs("long");
+    assert_eq!(runs.len(), 1, "a one-shot is not run again");
+    assert_eq!(runs[0]["outcome"], "lost");
+    assert_eq!(runs[0]["cause"], "the daemon went away while it ran");
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    assert_eq!(home.harness("long")["state"], "stopped");
+    assert_eq!(home.ok(&["start", "long"]).out, "long: started\n");
+}
+
+/// Trap 21, CFG-10: changing one of a hundred touches no other; a comment touches none.
+#[test]
+fn trap_21_a_reload_touches_only_what_changed() {
+    let config = |word: &str| {
+        let mut text = String::new();
+        for number in 0..100 {
+            let arg = if number == 50 { word } else { "600" };
+            text += &format!("[harness.h{number}]\ncmd = \"sleep\"\nargs = [\"{arg}\"]\nenabled = true\n");
+        }
+        text
+    };
+    let mut home = Home::new(&format!("[daemon]\nwatch = false\n{}", config("600")));
+    home.start_daemon();
+    let pids = || {
+        let list = home.ok(&["list", "--json"]).json();
+        let list = list["harnesses"].as_array().unwrap().clone();
+        list.iter().map(|one| one["pid"].as_i64()).collect::<Vec<_>>()
+    };
+    let first = until("all run", || Some(pids()).filter(|pids| pids.iter().all(Option::is_some)));
+    home.configure(&format!("# a comment\n[daemon]\nwatch = false\n{}", config("600")));
+    home.ok(&["reload"]);
+    assert_eq!(pids(), first);
+    home.configure(&format!("[daemon]\nwatch = false\n{}", config("700")));
+    home.ok(&["reload"]);
+    assert_eq!(pids(), first, "a running process is never bounced");
+    assert_eq!(home.harness("h50")["changed"], true);
+    assert_eq!(home.harness("h51")["changed"], false);
+    home.ok(&["restart", "h50", "--wait"]);
+    assert_eq!(home.harness("h50")["changed"], false);
+    let now = pids();
+    assert_eq!(now.iter().zip(&first).filter(|(now, first)| now != first).count(), 1);
+}
+
+/// Trap 22, CTL-3: of twenty daemons that start at once one wins; the losers name it and leave its
+/// socket alone.
+#[test]
+fn trap_22_of_twenty_daemons_one_wins() {
+    let home = Home::new("");
+    let mut started: Vec<_> = (0..20)
+        .map(|_| home.command(&["run"]).stderr(std::process::Stdio::piped()).spawn().unwrap())
+        .collect();
+    let mut errors = Vec::new();
+    until("nineteen give up", || {
+        started.retain_mut(|one| {
+            let ended = one.try_wait().unwrap();
+            if let Some(status) = ended {
+                use std::io::Read;
+                let mut text = String::new();
+                one.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+                errors.push((status.code(), text));
+            }
+            ended.is_none()
+        });
+        (started.len() == 1).then_some(())
+    });
+    let winner = started[0].id();
+    until("the winner answers", || (home.harnessd(&["status"]).code == 0).then_some(()));
+    for (code, error) in errors {
+        assert_eq!(code, Some(1), "{error}");
+        let state = home.text(".local/state/harnessd");
+        let whole = format!(
+            "error: state directory `{state}`: `{state}/lock` is locked by process {winner}\n  help: stop that daemon, or choose another directory with `--state-dir`\n"
+        );
+        assert_eq!(error, whole);
+    }
+    kill(i32::try_from(winner).unwrap(), nix::libc::SIGTERM);
+    assert!(started[0].wait().unwrap().success());
+}
+
+/// Trap 23, CTL-3: a pid file that names a living process and a left-over socket keep nobody out.
+#[test]
+fn trap_23_stale_files_do_not_matter() {
+    let mut home = Home::new("");
+    home.start_daemon();
+    home.signal_daemon(nix::libc::SIGKILL);
+    home.wait_daemon();
+    assert!(home.path(".local/state/harnessd/harnessd.sock").exists(), "the socket is left over");
+    home.write(".local/state/harnessd/lock", "1\n");
+    home.start_daemon();
+    home.ok(&["status"]);
+}
