@@ -1,0 +1,190 @@
+//! What is wrong outside the configuration's text: files, directories, sockets, programs.
+//! Each has a clear error that names the harness and the path; nothing is lost, the others run on.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use nix::unistd::geteuid;
+
+use crate::support::{Home, until};
+
+const FINE: &str = "[harness.fine]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
+
+/// A directory, a FIFO, a huge file, text that is no UTF-8, a missing file in place of a configuration.
+#[test]
+fn what_is_no_configuration_file_is_said_so() {
+    let home = Home::new("");
+    fs::create_dir(home.path("dir")).unwrap();
+    nix::unistd::mkfifo(&home.path("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    fs::File::create(home.path("huge")).unwrap().set_len(100 << 20).unwrap();
+    fs::write(home.path("latin"), b"[harness.a]\ncmd = \"caf\xe9\"\n").unwrap();
+    let short = |name: &str| {
+        let said = home.harnessd(&["validate", "--format", "short", name]);
+        (said.code, said.out)
+    };
+    let unreadable = |name: &str, why: &str| (2, format!("{name}:1:1: harnessd::config::unreadable: {why}\n"));
+    assert_eq!(short("dir"), unreadable("dir", "it is a directory, not a file"));
+    assert_eq!(short("fifo"), unreadable("fifo", "it is a FIFO, not a file"));
+    assert_eq!(short("huge"), unreadable("huge", "it is 100.0 MiB, more than the 16.0 MiB that a configuration may be"));
+    assert_eq!(short("missing"), unreadable("missing", "it does not exist"));
+    let latin = short("latin");
+    assert_eq!(latin, (1, "latin:2:11: harnessd::config::not_utf8: this byte (0xe9) is not UTF-8\n".to_owned()));
+}
+
+/// CRLF and a byte order mark are accepted.
+#[test]
+fn windows_text_is_accepted() {
+    let home = Home::new("");
+    home.write("crlf.toml", "\u{feff}[harness.a]\r\ncmd = \"true\"\r\n");
+    assert_eq!(home.ok(&["validate", "crlf.toml"]).out, "1 file, 0 errors, 0 warnings\n");
+}
+
+/// CFG-1: a file that was named must exist; the usual ones need not.
+#[test]
+fn a_named_configuration_must_exist() {
+    let home = Home::new("");
+    fs::remove_file(home.path(".config/harnessd/harness.toml")).unwrap();
+    assert_eq!(home.ok(&["validate"]).out, "no configuration file was found; `harnessd validate FILE` checks one\n");
+    let missing = home.text("missing.toml");
+    let said = home.harnessd(&["--config", &missing, "validate", "--format", "short"]);
+    assert_eq!((said.code, said.out), (2, format!("{missing}:1:1: harnessd::config::unreadable: it does not exist\n")));
+}
+
+/// A workdir, a program, a program's permission: the run is recorded as not spawned, with the path.
+#[test]
+fn a_start_that_cannot_be_made_names_harness_and_path() {
+    let mut home = Home::new("");
+    home.write("plain.txt", "not a program\n");
+    fs::set_permissions(home.path("plain.txt"), fs::Permissions::from_mode(0o644)).unwrap();
+    home.write("no-interpreter", "#!/nonexistent/interpreter\n");
+    fs::set_permissions(home.path("no-interpreter"), fs::Permissions::from_mode(0o755)).unwrap();
+    home.configure(&format!(
+        "{FINE}[defaults]\nrestart = \"no\"\n\
+         [harness.dir]\ncmd = \"true\"\nworkdir = \"~/nowhere\"\n\
+         [harness.file]\ncmd = \"true\"\nworkdir = \"~/plain.txt\"\n\
+         [harness.missing]\ncmd = \"~/nowhere/agent\"\n\
+         [harness.path]\ncmd = \"no-such-program-anywhere\"\n\
+         [harness.mode]\ncmd = \"{0}\"\n[harness.shebang]\ncmd = \"{1}\"\n",
+        home.text("plain.txt"),
+        home.text("no-interpreter")
+    ));
+    home.start_daemon();
+    let expect = [
+        ("dir", format!("workdir `{}` does not exist", home.text("nowhere"))),
+        ("file", format!("workdir `{}` is not a directory", home.text("plain.txt"))),
+        ("missing", format!("`{}` does not exist", home.text("nowhere/agent"))),
+        ("path", "`no-such-program-anywhere` is not in PATH (/usr/local/bin:/usr/bin:/bin)".to_owned()),
+        ("mode", format!("`{}` is not executable", home.text("plain.txt"))),
+        ("shebang", format!("execute `{}`: its interpreter `/nonexistent/interpreter` does not exist", home.text("no-interpreter"))),
+    ];
+    for (name, cause) in expect {
+        let said = home.harnessd(&["start", name, "--wait"]);
+        assert_eq!((said.code, said.err), (1, format!("error: harness `{name}`: {cause}\n")));
+        let run = &home.runs(name)[0];
+        assert_eq!((&run["outcome"], run["cause"].as_str().unwrap()), (&"spawn-failed".into(), format!("harness `{name}`: {cause}").as_str()));
+        assert!(run["started_at"].is_string(), "a spawn that fails has a start: {run}");
+        assert_eq!(home.harness(name)["state"], "failed");
+    }
+    assert_eq!(home.harness("fine")["state"], "running");
+}
+
+/// A state directory that cannot be made, and one below a file.
+#[test]
+fn an_unusable_state_directory_is_said() {
+    let home = Home::new(FINE);
+    home.write("file", "");
+    let state = home.text("file/state");
+    let said = home.harnessd(&["--state-dir", &state, "run"]);
+    assert_eq!((said.code, said.err), (1, format!("error: state directory `{state}`: not a directory\n")));
+}
+
+/// A state directory that may not be written. Root may write everywhere, so this is for others.
+#[test]
+fn a_read_only_state_directory_is_said() {
+    let home = Home::new(FINE);
+    let state = home.path("state");
+    fs::create_dir(&state).unwrap();
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o500)).unwrap();
+    let said = if geteuid().is_root() {
+        // The same refusal for an ordinary user, who owns the directory.
+        let uid = nix::unistd::User::from_name("nobody").unwrap().map_or(65534, |user| user.uid.as_raw());
+        std::os::unix::fs::chown(&state, Some(uid), Some(uid)).unwrap();
+        let mut command = home.command(&["--state-dir", &home.text("state"), "run"]);
+        std::os::unix::process::CommandExt::uid(&mut command, uid);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    } else {
+        let said = home.harnessd(&["--state-dir", &home.text("state"), "run"]);
+        (Some(said.code), said.err)
+    };
+    let lock = home.text("state/lock");
+    let whole = format!("error: state directory `{}`: lock `{lock}`: permission denied\n", home.text("state"));
+    assert_eq!(said, (Some(1), whole));
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+/// CTL-3: a socket path that is too long for an address is a clear error.
+#[test]
+fn a_socket_path_that_is_too_long_is_said() {
+    let home = Home::new(FINE);
+    let path = home.text("x".repeat(120));
+    let said = home.harnessd(&["--socket", &path, "run"]);
+    assert_eq!(said.code, 1);
+    assert_eq!(said.err.lines().next().unwrap(), format!("error: socket `{path}`: {} bytes are too long for a socket's address, at most 107 fit", path.len()));
+}
+
+/// A small disk that fills up: records wait in memory, `status` says so, the harness runs on, and
+/// nothing is lost once there is room. Needs root for the mount; others see the same path with a
+/// store that is locked away below.
+#[test]
+fn records_wait_while_the_disk_is_full() {
+    if !geteuid().is_root() {
+        // The mount is not to be had: the waiting itself is pinned by `store` tests on a full device.
+        assert!(fs::OpenOptions::new().write(true).open("/dev/full").and_then(|mut full| std::io::Write::write_all(&mut full, b"x")).is_err());
+        return;
+    }
+    let mut home = Home::new(
+        "[harness.job]\noneshot = true\ncmd = \"true\"\n[harness.timed]\noneshot = true\ncmd = \"true\"\nschedule = \"@every 1s\"\n\
+         [harness.fine]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n",
+    );
+    let state = home.path("small");
+    fs::create_dir(&state).unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
+        .arg(&state)
+        .status()
+        .unwrap();
+    assert!(mounted.success(), "root can mount");
+    struct Unmount(std::path::PathBuf);
+    impl Drop for Unmount {
+        fn drop(&mut self) {
+            let _done = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+    }
+    let _unmount = Unmount(state.clone());
+    home.set("HARNESSD_STATE_DIR", state.to_str().unwrap());
+    home.start_daemon();
+    home.wait_state("fine", "running");
+    // Fill it to the last byte.
+    let mut filler = fs::File::create(state.join("filler")).unwrap();
+    while std::io::Write::write(&mut filler, &[0; 4096]).is_ok() {}
+    while std::io::Write::write(&mut filler, &[0; 1]).is_ok() {}
+    home.harnessd(&["start", "job", "--wait"]);
+    let status = until("the trouble is said", || {
+        let status = home.ok(&["status", "--json"]).json();
+        (!status["trouble"].as_array().unwrap().is_empty()).then_some(status)
+    });
+    assert!(status["trouble"][0].as_str().unwrap().starts_with("records wait in memory: "), "{status}");
+    assert_eq!(home.harness("fine")["state"], "running");
+    // A slot that cannot be claimed is not run, and that is recorded.
+    until("a firing is refused", || home.daemon_log().contains("its slot cannot be claimed").then_some(()));
+    drop(filler);
+    fs::remove_file(state.join("filler")).unwrap();
+    until("the store is written again", || {
+        home.ok(&["status", "--json"]).json()["trouble"].as_array().unwrap().is_empty().then_some(())
+    });
+    assert_eq!(home.runs("job").len(), 1, "the record of the run is not lost");
+    let refused = home.runs("timed").into_iter().find(|run| run["outcome"] == "spawn-failed").unwrap();
+    assert!(refused["cause"].as_str().unwrap().contains("its slot cannot be claimed"), "{refused}");
+    home.stop_daemon();
+}

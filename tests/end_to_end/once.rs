@@ -1,0 +1,67 @@
+//! RUN-4: one run in the foreground.
+
+use crate::support::{Home, mark, until};
+
+/// It needs no daemon, shows the output, records the run, and exits by the outcome.
+#[test]
+fn once_runs_records_and_exits_by_the_outcome() {
+    let home = Home::new(
+        "[harness.good]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"echo out; echo err >&2\"]\n\
+         [harness.bad]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"exit 42\"]\nrestart = \"on-failure\"\n\
+         [harness.dead]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"kill -9 $$\"]\n\
+         [harness.gone]\noneshot = true\ncmd = \"nowhere-to-be-found\"\n",
+    );
+    let good = home.ok(&["once", "good"]);
+    assert_eq!((good.out.as_str(), good.err.as_str()), ("out\nerr\n", ""));
+    let run = &home.runs("good")[0];
+    assert_eq!((&run["outcome"], &run["trigger"]), (&"ok".into(), &"once".into()));
+    assert_eq!(home.log("good"), "out\nerr\n");
+    assert_eq!(home.harnessd(&["once", "bad"]).code, 42);
+    assert_eq!(home.runs("bad").len(), 1, "once is once, whatever the policy");
+    assert_eq!(home.harnessd(&["once", "dead"]).code, 1);
+    assert_eq!(home.runs("dead")[0]["cause"], "killed by SIGKILL");
+    let gone = home.harnessd(&["once", "gone"]);
+    assert_eq!(gone.code, 1);
+    assert!(gone.err.contains("harness `gone`: `nowhere-to-be-found` is not in PATH (/usr/local/bin:/usr/bin:/bin)"), "{gone:?}");
+    assert_eq!(home.runs("gone")[0]["outcome"], "spawn-failed");
+}
+
+/// The daemon and `once` exclude one another, by a lock that both take for the harness.
+#[test]
+fn once_and_the_daemon_never_run_one_harness_twice() {
+    let mark = mark("once");
+    let mut home = Home::new(&format!(
+        "[harness.job]\noneshot = true\ncmd = \"sleep\"\nargs = [\"608\"]\nenv = {{ {mark} = \"1\" }}\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "job"]);
+    home.wait_state("job", "running");
+    let refused = home.harnessd(&["once", "job"]);
+    assert_eq!(refused.code, 1);
+    let pid = home.daemon_pid();
+    assert_eq!(refused.err, format!("error: harness `job`: it runs already, under process {pid}\n"));
+    home.ok(&["stop", "job", "--wait"]);
+    let mut once = home.command(&["once", "job"]).spawn().unwrap();
+    until("it runs in the foreground", || (home.processes_with(&mark).len() == 1).then_some(()));
+    let refused = home.harnessd(&["start", "job", "--wait"]);
+    assert_eq!(refused.err, format!("error: harness `job`: it runs already, under process {}\n", once.id()));
+    // Ctrl-C ends the run with its tree.
+    crate::support::kill(i32::try_from(once.id()).unwrap(), nix::libc::SIGINT);
+    assert_eq!(once.wait().unwrap().code(), Some(1));
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    let last = &home.runs("job")[0];
+    assert!(last["trigger"] == "once" && last["outcome"] == "stopped" || last["trigger"] == "manual", "{last}");
+}
+
+/// Inside a project a bare name is the project's harness, and it runs in the project's root.
+#[test]
+fn once_runs_a_projects_harness() {
+    let home = Home::new("");
+    home.write("src/My App/harness.toml", "[harness.where]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"pwd; echo $HARNESSD_HARNESS $HARNESSD_PROJECT\"]\n");
+    std::fs::create_dir_all(home.path("src/My App/deep/er")).unwrap();
+    let output = home.command(&["once", "where"]).current_dir(home.path("src/My App/deep/er")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let root = std::fs::canonicalize(home.path("src/My App")).unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{}\nmy-app/where my-app\n", root.display()));
+    assert!(home.path(".local/state/harnessd/logs/my-app@where").is_dir(), "`/` is written `@` in file names");
+}

@@ -1,0 +1,95 @@
+//! Schedules as the whole program keeps them.
+
+use crate::support::{Home, mark, until};
+
+/// SCH-4: a scheduled one-shot fires, is recorded with its slot, and fires again.
+#[test]
+fn a_schedule_fires_and_is_recorded() {
+    let mut home = Home::new("[harness.beat]\noneshot = true\ncmd = \"echo\"\nargs = [\"beat\"]\nschedule = \"@every 1s\"\n");
+    home.start_daemon();
+    assert!(home.harness("beat")["next_firing"].is_string());
+    let runs = until("two firings", || Some(home.runs("beat")).filter(|runs| runs.len() >= 2 && runs.iter().all(|run| run["outcome"] == "ok")));
+    for run in &runs {
+        assert_eq!(run["trigger"], "schedule");
+        assert!(run["planned_at"].as_str().unwrap() <= run["started_at"].as_str().unwrap(), "{run}");
+    }
+    assert!(runs[0]["planned_at"] != runs[1]["planned_at"]);
+}
+
+/// SCH-4: a firing while the run is active is recorded as skipped, with a cause.
+#[test]
+fn overlap_skip_leaves_a_record() {
+    let mut home = Home::new("[harness.busy]\noneshot = true\ncmd = \"sleep\"\nargs = [\"600\"]\nschedule = \"@every 1s\"\n");
+    home.start_daemon();
+    let skipped = until("a slot is skipped", || home.runs("busy").into_iter().find(|run| run["outcome"] == "skipped"));
+    assert!(skipped["cause"].as_str().unwrap().contains("still runs"), "{skipped}");
+    assert!(skipped.get("started_at").is_none() && skipped["planned_at"].is_string(), "{skipped}");
+    let started = home.runs("busy").iter().filter(|run| run.get("started_at").is_some()).count();
+    assert_eq!(started, 1);
+}
+
+/// SCH-4: `replace` stops the running one, whole, then starts.
+#[test]
+fn overlap_replace_stops_the_running_one() {
+    let mark = mark("replace");
+    let mut home = Home::new(&format!(
+        "[harness.fresh]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"sleep 607 & wait\"]\nschedule = \"@every 1s\"\noverlap = \"replace\"\nenv = {{ {mark} = \"1\" }}\n"
+    ));
+    home.start_daemon();
+    let replaced = until("one is replaced", || home.runs("fresh").into_iter().find(|run| run["outcome"] == "replaced"));
+    assert_eq!(replaced["cause"], "stopped for the next firing");
+    until("the next one runs alone", || (home.processes_with(&mark).len() == 2).then_some(()));
+}
+
+/// SCH-7: the phase of `@every` outlives reloads and restarts of the daemon: it counts from the last firing.
+#[test]
+fn an_interval_keeps_its_phase() {
+    let config = "[harness.slow]\noneshot = true\ncmd = \"true\"\nschedule = \"@every 1h\"\n";
+    let mut home = Home::new(config);
+    home.start_daemon();
+    let first = home.harness("slow")["next_firing"].clone();
+    home.configure(&format!("{config}description = \"changed\"\n"));
+    home.ok(&["reload"]);
+    assert_eq!(home.harness("slow")["next_firing"], first);
+    home.stop_daemon();
+    home.start_daemon();
+    assert_eq!(home.harness("slow")["next_firing"], first);
+    home.configure("[harness.slow]\noneshot = true\ncmd = \"true\"\nschedule = \"@every 2h\"\n");
+    home.ok(&["reload"]);
+    assert!(home.harness("slow")["next_firing"] != first, "another expression has another phase");
+}
+
+/// SCH-10: a harness whose program is missing fails by itself; the other one fires on.
+#[test]
+fn a_broken_job_delays_no_other() {
+    let mut home = Home::new(
+        "[harness.broken]\noneshot = true\ncmd = \"/nonexistent/program\"\nschedule = \"@every 1s\"\n\
+         [harness.sound]\noneshot = true\ncmd = \"true\"\nschedule = \"@every 1s\"\n",
+    );
+    home.start_daemon();
+    until("both have fired twice", || {
+        (home.runs("sound").len() >= 2 && home.runs("broken").len() >= 2).then_some(())
+    });
+    let broken = &home.ended_run("broken");
+    assert_eq!(broken["outcome"], "spawn-failed");
+    assert_eq!(broken["cause"], "harness `broken`: `/nonexistent/program` does not exist");
+    assert_eq!(home.ended_run("sound")["outcome"], "ok");
+}
+
+/// SCH-2: the next firings of an expression or a harness, in its zone, without a daemon.
+#[test]
+fn schedule_next_prints_the_next_firings() {
+    let home = Home::new("[harness.nightly]\noneshot = true\ncmd = \"true\"\nschedule = \"30 2 * * *\"\ntimezone = \"Europe/Berlin\"\n");
+    let from = ["--from", "2026-03-28T00:00:00Z", "-n", "3"];
+    let nightly = home.ok(&[&["schedule", "next", "nightly"], &from[..]].concat());
+    assert_eq!(nightly.out, "2026-03-28T02:30:00+01:00\n2026-03-29T03:00:00+02:00\n2026-03-30T02:30:00+02:00\n");
+    let typed = home.ok(&[&["schedule", "next", "0 12 * * mon", "--timezone", "Asia/Kathmandu", "--json"], &from[..]].concat());
+    assert_eq!(
+        typed.json(),
+        serde_json::json!({"expression": "0 12 * * mon", "timezone": "Asia/Kathmandu", "firings":
+            ["2026-03-30T12:00:00+05:45", "2026-04-06T12:00:00+05:45", "2026-04-13T12:00:00+05:45"]})
+    );
+    let wrong = home.harnessd(&["schedule", "next", "61 * * * *"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.starts_with("error: `61 * * * *` is neither a harness nor an expression: "), "{wrong:?}");
+}
