@@ -3,4 +3,5 @@
 //! A pure core decides, a thin shell performs: see `docs/architecture.md`.
 
 pub mod base;
+pub mod skills;
 pub mod wire;
