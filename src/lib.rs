@@ -10,5 +10,6 @@ pub mod host;
 pub mod launch;
 pub mod loader;
 pub mod schedule;
+pub mod skills;
 pub mod store;
 pub mod wire;
