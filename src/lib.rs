@@ -3,5 +3,6 @@
 //! A pure core decides, a thin shell performs: see `docs/architecture.md`.
 
 pub mod base;
+pub mod client;
 pub mod store;
 pub mod wire;
