@@ -5,6 +5,7 @@
 pub mod adapter;
 pub mod base;
 pub mod cli;
+pub mod client;
 pub mod daemon;
 pub mod host;
 pub mod launch;

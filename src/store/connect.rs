@@ -7,7 +7,8 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::{Connection, FileControl, OpenFlags};
@@ -17,6 +18,9 @@ use super::schema;
 
 /// How long a lock of another process is waited for; our own transactions last milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Between two attempts to take part in the making of a store.
+const BREATH: Duration = Duration::from_millis(5);
 
 /// KiB of pages that a connection keeps. Rows are found by index and written
 /// once, so a larger cache buys nothing.
@@ -37,7 +41,20 @@ pub(super) fn writer(path: &Utf8Path) -> Result<Connection, StoreProblem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, error))?;
     settle(&connection)?;
-    schema::version(&connection)?;
+    // While another process makes the same store, SQLite answers some of these
+    // steps with "locked" at once, without the patience that it was told to have.
+    let begun = Instant::now();
+    loop {
+        match prepare(&mut connection) {
+            Err(StoreProblem::Locked) if begun.elapsed() < PATIENCE => thread::sleep(BREATH),
+            done => return done.map(|()| connection),
+        }
+    }
+}
+
+/// Brings an opened file into the shape that the store writes; does nothing to one that has it.
+fn prepare(connection: &mut Connection) -> Result<(), StoreProblem> {
+    schema::version(connection)?;
     if connection.is_readonly("main")? {
         return Err(StoreProblem::NotWritable("permission denied".to_owned()));
     }
@@ -52,8 +69,7 @@ pub(super) fn writer(path: &Utf8Path) -> Result<Connection, StoreProblem> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
     connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(()))?;
-    schema::migrate(&mut connection)?;
-    Ok(connection)
+    schema::migrate(connection)
 }
 
 fn create(path: &Utf8Path) -> io::Result<()> {

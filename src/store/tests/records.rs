@@ -216,7 +216,7 @@ fn old_runs_are_reduced_to_their_windows() {
     assert_eq!(pruned, [gone(2), gone(3), gone(4)]);
     let left: Vec<_> = store.runs(&RunQuery::default()).unwrap().iter().map(|run| run.id).collect();
     assert_eq!(left, [8, 7, 6, 5, 1].map(id));
-    assert_eq!(store.prune(&name("tick"), 3), Ok(Vec::new()));
+    assert_eq!(store.prune_at(&name("tick"), 3, soon), Ok(Vec::new()));
 
     assert_eq!(store.prune_at(&name("tick"), 0, soon).unwrap().len(), 3);
     let windows: Vec<(String, String, i64, i64)> = state
