@@ -2,5 +2,10 @@
 //!
 //! A pure core decides, a thin shell performs: see `docs/architecture.md`.
 
+pub mod adapter;
 pub mod base;
+pub mod config;
+pub mod lifecycle;
+pub mod schedule;
+pub mod supervisor;
 pub mod wire;

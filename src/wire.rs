@@ -6,11 +6,13 @@
 mod event;
 mod frame;
 mod message;
+mod record;
 mod view;
 
 pub use event::{Event, EventKind};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request};
+pub use record::Record;
 pub use view::{
     Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
     RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,
