@@ -1,0 +1,3 @@
+//! STUB, to be replaced by the config part: the model only.
+
+pub mod model;

@@ -1,0 +1,112 @@
+//! What goes into a machine, and what comes out.
+
+use super::phase::Request;
+use super::verdict::StopReason;
+use crate::base::{ExitStatus, Outcome, RunId, State, Wall};
+
+/// What a firing does while a run is active (SCH-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Firing {
+    /// It is skipped.
+    Skip,
+    /// It waits; a second one is skipped.
+    Queue,
+    /// It takes the run's place.
+    Replace,
+}
+
+/// What happens to a harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A start is asked for. While a run is being ended it follows that run,
+    /// and while one is active nothing happens: whoever sends it decides first
+    /// (see `Machine::standing`) whether that is what is wanted.
+    Start(Request),
+    /// The schedule falls due.
+    Fire {
+        /// The slot.
+        slot: Wall,
+        /// What to do while a run is active.
+        overlap: Firing,
+    },
+    /// Whatever runs is to end, and nothing is to follow.
+    Stop(StopReason),
+    /// Whatever runs is to end, and this start is to follow.
+    Restart(Request),
+    /// What is being ended is to end now, without grace.
+    Kill,
+    /// The program runs.
+    Spawned(RunId),
+    /// The program could not be started, or its launch was cancelled.
+    NotSpawned {
+        /// The run.
+        run: RunId,
+        /// Why.
+        cause: String,
+    },
+    /// The main process is gone.
+    Exited {
+        /// The run.
+        run: RunId,
+        /// How.
+        status: ExitStatus,
+    },
+    /// Nothing of the run is alive.
+    Emptied(RunId),
+    /// The policy is another one than it was.
+    Revised,
+    /// A deadline may have passed.
+    Due,
+}
+
+/// What is to be done about it, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Start the program.
+    Launch {
+        /// The new run.
+        run: RunId,
+        /// Why.
+        request: Request,
+        /// 1 for a first try, more for retries.
+        attempt: u32,
+    },
+    /// Take the launch back, if there is still time.
+    Cancel(RunId),
+    /// Send the stop signal.
+    StopTree(RunId),
+    /// Kill everything of the run.
+    KillTree(RunId),
+    /// The run is over and nothing of it is alive.
+    Ended {
+        /// Which.
+        run: RunId,
+        /// How it ended.
+        outcome: Outcome,
+        /// Why; none for `ok` only.
+        cause: Option<String>,
+        /// The main process's status, if there was one.
+        status: Option<ExitStatus>,
+    },
+    /// The state that is shown is another one.
+    Changed {
+        /// Before.
+        from: State,
+        /// After.
+        to: State,
+    },
+    /// A crash loop has begun.
+    Flapping {
+        /// Ends inside the window.
+        exits: u32,
+    },
+    /// A slot of the schedule is not run.
+    Skipped {
+        /// The slot.
+        slot: Wall,
+        /// Why.
+        cause: String,
+    },
+    /// The start that was to follow does not.
+    Dropped,
+}

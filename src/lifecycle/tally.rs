@@ -1,0 +1,106 @@
+//! What a machine remembers from run to run: the crash loop and the give-up.
+//!
+//! Invariant: `exits` holds at most `crash_loop_exits` instants, all inside the
+//! window; everything is forgotten at a start that was asked for.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::policy::Policy;
+use crate::base::{Mono, Outcome};
+
+/// The history since the last start that was asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    /// Consecutive failed attempts, quick or slow.
+    failures: u32,
+    /// Consecutive runs that were shorter than the window.
+    quick: u32,
+    /// Ends inside the window.
+    exits: VecDeque<Mono>,
+    /// Whether it is in a crash loop.
+    degraded: bool,
+    /// Restarts by policy.
+    restarts: u32,
+    /// Tries before the next one, 0 before a first try.
+    tries: u32,
+}
+
+/// What follows from an end after which the policy wants another run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It has failed too often.
+    GiveUp,
+    /// It is tried again after a delay (before jitter); `flapping` carries the
+    /// number of ends inside the window when that has just become a crash loop.
+    After { delay: Duration, flapping: Option<u32> },
+}
+
+impl Tally {
+    pub(super) const fn degraded(&self) -> bool {
+        self.degraded
+    }
+
+    pub(super) const fn restarts(&self) -> u32 {
+        self.restarts
+    }
+
+    pub(super) const fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// The number of the attempt that begins now.
+    pub(super) const fn attempt(&mut self) -> u32 {
+        self.tries = self.tries.saturating_add(1);
+        self.tries
+    }
+
+    /// A restart by policy begins.
+    pub(super) const fn restarted(&mut self) {
+        self.restarts = self.restarts.saturating_add(1);
+    }
+
+    /// A run has lasted as long as the window: the crash loop is over. Only how
+    /// the run ends tells whether its failures are forgotten, too.
+    pub(super) fn settle(&mut self) {
+        self.quick = 0;
+        self.exits.clear();
+        self.degraded = false;
+    }
+
+    /// Counts the end of a run that the policy follows with another one.
+    pub(super) fn count(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy, now: Mono) -> Next {
+        let long = lasted >= policy.crash_loop_window;
+        if long {
+            self.settle();
+        } else {
+            self.quick = self.quick.saturating_add(1);
+        }
+        if outcome == Outcome::Ok {
+            self.failures = 0;
+            if long {
+                self.tries = 0;
+            }
+        } else {
+            self.failures = self.failures.saturating_add(1);
+        }
+        if policy.max_attempts != 0 && self.failures >= policy.max_attempts {
+            return Next::GiveUp;
+        }
+        let flapping = self.crash_loop(policy, now);
+        Next::After { delay: policy.delay(self.quick), flapping }
+    }
+
+    fn crash_loop(&mut self, policy: &Policy, now: Mono) -> Option<u32> {
+        let bound = policy.crash_loop_exits as usize;
+        self.exits.push_back(now);
+        while self.exits.len() > bound
+            || self.exits.front().is_some_and(|first| now.since(*first) > policy.crash_loop_window)
+        {
+            self.exits.pop_front();
+        }
+        let begins = bound != 0 && !self.degraded && self.exits.len() >= bound;
+        self.degraded |= begins;
+        begins.then_some(policy.crash_loop_exits)
+    }
+}

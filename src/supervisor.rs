@@ -1,0 +1,173 @@
+//! Layer 5: the fleet, pure. Requests, answers of the shell and the time go in;
+//! what the shell is to do comes out, in order.
+//!
+//! Invariants: each harness has one machine, so at most one live run; a run's
+//! record is decided before its launch; the work for an event of one harness
+//! does not grow with the fleet (deadlines are kept sorted).
+
+mod alarms;
+mod asks;
+mod configure;
+mod firing;
+mod message;
+mod perform;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod verbs;
+mod view;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::base::{HarnessName, Mono, Now, RunId, Wall};
+use crate::config::model::{DaemonSettings, Harness};
+use crate::lifecycle::{Chance, Event as Order, StopReason};
+
+use alarms::Alarms;
+use asks::Asks;
+use slot::Slot;
+
+pub use message::{Effect, Event, Remembered, Ticket};
+
+/// How far the real-time clock may lag before it counts as having gone back,
+/// in microseconds: slewing stays below it.
+const STEP_BACK: i64 = 1_000_000;
+
+/// The fleet.
+#[derive(Debug)]
+pub struct Supervisor {
+    chance: Chance,
+    settings: Option<DaemonSettings>,
+    slots: BTreeMap<HarnessName, Slot>,
+    runs: BTreeMap<RunId, HarnessName>,
+    alarms: Alarms,
+    asks: Asks,
+    intents: BTreeMap<HarnessName, bool>,
+    firings: BTreeMap<HarnessName, (String, Wall)>,
+    shutting_down: bool,
+    /// Real-time minus monotonic clock, in microseconds, when last looked at.
+    offset: Option<i64>,
+}
+
+/// What one event leads to.
+struct Turn {
+    now: Now,
+    effects: Vec<Effect>,
+}
+
+impl Supervisor {
+    /// An empty fleet; `seed` is the shell's entropy.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            chance: Chance::new(seed),
+            settings: None,
+            slots: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            alarms: Alarms::default(),
+            asks: Asks::default(),
+            intents: BTreeMap::new(),
+            firings: BTreeMap::new(),
+            shutting_down: false,
+            offset: None,
+        }
+    }
+
+    /// Takes an event; answers with what is to be done, in order.
+    pub fn handle(&mut self, event: Event, now: Now) -> Vec<Effect> {
+        let mut turn = Turn { now, effects: Vec::new() };
+        if self.clock_went_back(now) {
+            self.plan_anew(&mut turn);
+        }
+        match event {
+            Event::Boot { configuration, remembered } => self.boot(&configuration, remembered, &mut turn),
+            Event::Configure(configuration) => self.configure(&configuration, &mut turn),
+            Event::Start { ticket, names, wait } => {
+                self.each(ticket, names, wait, Self::start_one, &mut turn);
+            }
+            Event::Stop { ticket, names, wait } => self.each(ticket, names, wait, Self::stop_one, &mut turn),
+            Event::Restart { ticket, names, wait } => {
+                self.each(ticket, names, wait, Self::restart_one, &mut turn);
+            }
+            Event::Once { ticket, name } => self.once(ticket, &name, &mut turn),
+            Event::Forget(ticket) => self.forget(ticket, &mut turn),
+            Event::Spawned { run, pid, command, workdir, log, skills } => {
+                let facts = perform::Facts { pid, command, workdir, log, skills };
+                self.spawned(run, facts, &mut turn);
+            }
+            Event::NotSpawned { run, cause, code } => self.not_spawned(run, cause, code, &mut turn),
+            Event::Exited { run, status } => self.of_run(run, Order::Exited { run, status }, &mut turn),
+            Event::Emptied { run } => self.of_run(run, Order::Emptied(run), &mut turn),
+            Event::Tick => self.tick(&mut turn),
+            Event::Shutdown { at_once } => self.shut_down(at_once, &mut turn),
+        }
+        turn.effects
+    }
+
+    /// When it next wants a [`Event::Tick`] by the monotonic clock.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Mono> {
+        self.alarms.mono()
+    }
+
+    /// When it next wants a [`Event::Tick`] by the real-time clock.
+    #[must_use]
+    pub fn wall_deadline(&self) -> Option<Wall> {
+        self.alarms.wall()
+    }
+
+    /// The present definition of a harness.
+    #[must_use]
+    pub fn harness(&self, name: &HarnessName) -> Option<&Arc<Harness>> {
+        self.slots.get(name).map(|slot| &slot.harness)
+    }
+
+    /// All harnesses by name; those that a reload has removed, too, until they have stopped.
+    pub fn names(&self) -> impl Iterator<Item = &HarnessName> {
+        self.slots.keys()
+    }
+
+    /// Whether the daemon may go: it was told to, and no run is alive or being launched.
+    #[must_use]
+    pub fn idle(&self) -> bool {
+        self.shutting_down && self.runs.is_empty()
+    }
+
+    /// Gives an order to the machine whose run it is; a run that is over is nobody's.
+    fn of_run(&mut self, run: RunId, order: Order, turn: &mut Turn) {
+        if let Some(name) = self.runs.get(&run).cloned() {
+            self.drive(&name, order, turn);
+        }
+    }
+
+    /// Firings come first: one that is due together with a retry takes its place (SCH-8).
+    fn tick(&mut self, turn: &mut Turn) {
+        for name in self.alarms.due_by_wall(turn.now.wall) {
+            self.fire(&name, turn);
+        }
+        for name in self.alarms.due_by_mono(turn.now.mono) {
+            self.drive(&name, Order::Due, turn);
+        }
+    }
+
+    fn shut_down(&mut self, at_once: bool, turn: &mut Turn) {
+        self.shutting_down = true;
+        let names: Vec<_> = self.slots.keys().cloned().collect();
+        for name in names {
+            self.disarm(&name);
+            self.drive(&name, Order::Stop(StopReason::Shutdown), turn);
+            if at_once {
+                self.drive(&name, Order::Kill, turn);
+            }
+        }
+    }
+
+    /// Compares the clocks: the monotonic one tells how far the other should be.
+    fn clock_went_back(&mut self, now: Now) -> bool {
+        let mono = i64::try_from(now.mono.0.as_micros()).unwrap_or(i64::MAX);
+        let offset = now.wall.0.saturating_sub(mono);
+        let before = self.offset.replace(offset);
+        before.is_some_and(|before| offset < before.saturating_sub(STEP_BACK))
+    }
+}

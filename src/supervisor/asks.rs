@@ -1,0 +1,88 @@
+//! Who waits for which answer.
+//!
+//! Invariant: each ticket is answered exactly once, when every name that it
+//! asked about has its answer; a forgotten one never.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::message::{Effect, Ticket};
+use crate::base::{HarnessName, RunId};
+use crate::wire::ErrorBody;
+
+/// The answer about one harness.
+pub(super) type Answer = Result<Value, ErrorBody>;
+
+/// One request that is not answered yet.
+#[derive(Debug)]
+struct Ask {
+    /// The answers, in the order of the request.
+    rows: Vec<(HarnessName, Option<Answer>)>,
+    /// The answer is the only row itself: a foreground run.
+    bare: bool,
+}
+
+/// All requests that are not answered yet.
+#[derive(Debug, Default)]
+pub(super) struct Asks(BTreeMap<Ticket, Ask>);
+
+impl Asks {
+    pub(super) fn open(&mut self, ticket: Ticket, names: &[HarnessName], bare: bool) {
+        let rows = names.iter().map(|name| (name.clone(), None)).collect();
+        self.0.insert(ticket, Ask { rows, bare });
+    }
+
+    /// Notes an answer; replies when it was the last one that was missing.
+    pub(super) fn answer(&mut self, ticket: Ticket, name: &HarnessName, answer: Answer) -> Option<Effect> {
+        let ask = self.0.get_mut(&ticket)?;
+        if let Some((_, row)) = ask.rows.iter_mut().find(|(known, row)| known == name && row.is_none()) {
+            *row = Some(answer);
+        }
+        self.reply(ticket)
+    }
+
+    /// The reply, if nothing is missing.
+    pub(super) fn reply(&mut self, ticket: Ticket) -> Option<Effect> {
+        if self.0.get(&ticket)?.rows.iter().any(|(_, row)| row.is_none()) {
+            return None;
+        }
+        let ask = self.0.remove(&ticket)?;
+        let mut lines = Vec::new();
+        let mut failures: Vec<ErrorBody> = Vec::new();
+        for answer in ask.rows.into_iter().filter_map(|(_, row)| row) {
+            match answer {
+                Ok(line) => lines.push(line),
+                Err(error) => failures.push(error),
+            }
+        }
+        let result = match failures.split_first() {
+            Some((first, more)) => Err(more.iter().fold(first.clone(), |mut all, error| {
+                all.message = format!("{}; {}", all.message, error.message);
+                all
+            })),
+            None if ask.bare => Ok(lines.pop().unwrap_or_default()),
+            None => Ok(json!({ "harnesses": lines })),
+        };
+        Some(Effect::Reply { ticket, result })
+    }
+
+    /// Drops a request: the names whose answers were missing, and whether it
+    /// was a foreground run.
+    pub(super) fn forget(&mut self, ticket: Ticket) -> Option<(Vec<HarnessName>, bool)> {
+        let ask = self.0.remove(&ticket)?;
+        let open = ask.rows.into_iter().filter(|(_, row)| row.is_none()).map(|(name, _)| name);
+        Some((open.collect(), ask.bare))
+    }
+}
+
+/// One line of an answer.
+pub(super) fn line(name: &HarnessName, result: &str, run: Option<RunId>) -> Value {
+    let mut line = Map::new();
+    line.insert("name".to_owned(), json!(name));
+    line.insert("result".to_owned(), json!(result));
+    if let Some(run) = run {
+        line.insert("run".to_owned(), json!(run));
+    }
+    Value::Object(line)
+}

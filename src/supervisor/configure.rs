@@ -1,0 +1,111 @@
+//! Boot and reload (LIF-2, CFG-10).
+//!
+//! Invariant: a reload never touches a process of a harness that stays.
+
+use std::sync::Arc;
+
+use super::message::{Effect, Remembered};
+use super::slot::Slot;
+use super::{Supervisor, Turn};
+use crate::base::{HarnessName, Trigger};
+use crate::config::model::{Configuration, Harness};
+use crate::lifecycle::{Event as Order, Request, RestartPolicy, StopReason};
+use crate::wire::EventKind;
+
+const BOOT: Request = Request { trigger: Trigger::Boot, planned_at: None };
+
+impl Supervisor {
+    /// Takes the first configuration and starts what was intended, not what once ran.
+    pub(super) fn boot(&mut self, first: &Configuration, remembered: Remembered, turn: &mut Turn) {
+        let Remembered { intents, last_firings, mut last_runs } = remembered;
+        self.settings = Some(first.daemon.clone());
+        self.intents = intents;
+        self.firings = last_firings;
+        for (name, harness) in &first.harnesses {
+            self.slots.insert(name.clone(), Slot::new(harness.clone(), last_runs.remove(name)));
+            self.arm(name, turn);
+            if starts_at_boot(harness, self.intents.get(name).copied()) {
+                self.drive(name, Order::Start(BOOT), turn);
+            }
+        }
+    }
+
+    /// Applies an accepted configuration by difference.
+    pub(super) fn configure(&mut self, next: &Configuration, turn: &mut Turn) {
+        if self.shutting_down {
+            return;
+        }
+        self.settings = Some(next.daemon.clone());
+        let present = |(name, slot): (&HarnessName, &Slot)| (!slot.removed).then(|| name.clone());
+        let known: Vec<HarnessName> = self.slots.iter().filter_map(present).collect();
+        let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
+        for name in known {
+            match next.harnesses.get(&name) {
+                None => removed.push(name),
+                Some(harness) if self.replace(&name, harness) => changed.push(name),
+                Some(_) => {}
+            }
+        }
+        let is_new = |name: &&HarnessName| self.slots.get(*name).is_none_or(|slot| slot.removed);
+        added.extend(next.harnesses.keys().filter(is_new).cloned());
+        turn.effects.push(Effect::Emit(EventKind::ConfigReloaded {
+            added: added.clone(),
+            removed: removed.clone(),
+            changed: changed.clone(),
+        }));
+        for name in &removed {
+            self.remove(name, turn);
+        }
+        for name in &changed {
+            self.arm(name, turn);
+            self.drive(name, Order::Revised, turn);
+        }
+        for name in added {
+            if let Some(harness) = next.harnesses.get(&name) {
+                self.add(name, harness, turn);
+            }
+        }
+    }
+
+    /// Puts a definition in force; whether it differs in more than its place.
+    fn replace(&mut self, name: &HarnessName, next: &Arc<Harness>) -> bool {
+        let Some(slot) = self.slots.get_mut(name) else { return false };
+        let before = std::mem::replace(&mut slot.harness, next.clone());
+        before.definition_hash != next.definition_hash || before.launch_hash != next.launch_hash
+    }
+
+    /// A new harness, or one that comes back while it is still being stopped.
+    fn add(&mut self, name: HarnessName, harness: &Arc<Harness>, turn: &mut Turn) {
+        let slot = self.slots.entry(name.clone()).or_insert_with(|| Slot::new(harness.clone(), None));
+        slot.harness = harness.clone();
+        slot.removed = false;
+        self.arm(&name, turn);
+        if harness.enabled {
+            if harness.restart() == RestartPolicy::UnlessStopped && self.intents.get(&name) == Some(&false) {
+                // Else the next boot would hold a stop against it that was given before it was removed.
+                self.remember(&name, true, turn);
+            }
+            self.drive(&name, Order::Start(BOOT), turn);
+        }
+    }
+
+    /// Stops a harness that is gone from the files; it is forgotten when it has stopped.
+    fn remove(&mut self, name: &HarnessName, turn: &mut Turn) {
+        if self.intents.get(name) == Some(&true) {
+            self.remember(name, false, turn);
+        }
+        self.disarm(name);
+        if let Some(slot) = self.slots.get_mut(name) {
+            slot.removed = true;
+        }
+        self.drive(name, Order::Stop(StopReason::Removed), turn);
+    }
+}
+
+/// LIF-2: what is enabled, and what was started by hand and not stopped since. A
+/// stop by hand outlives the daemon under `unless-stopped` only (LIF-3).
+fn starts_at_boot(harness: &Harness, intent: Option<bool>) -> bool {
+    let stopped = intent == Some(false) && harness.restart() == RestartPolicy::UnlessStopped;
+    let wanted = intent == Some(true) && !harness.oneshot();
+    wanted || (harness.enabled && !stopped)
+}

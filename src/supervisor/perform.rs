@@ -1,0 +1,208 @@
+//! Turning what machines decide into records, events, answers and work for the shell.
+//!
+//! Invariant: the record of a run's start stands before its launch, and its end
+//! is recorded once.
+
+use super::asks::{Answer, line};
+use super::message::Effect;
+use super::slot::{Goal, Live, Waiter};
+use super::{Supervisor, Turn};
+use crate::base::{ExitStatus, HarnessName, Outcome, RunId, Trigger, Wall};
+use crate::lifecycle::{Effect as Decision, Event as Order, Request, Standing, signal_name};
+use crate::wire::{ErrorBody, ErrorCode, EventKind, Record, Run, RunSkill};
+
+/// What the shell knows of a run once it is launched.
+pub(super) struct Facts {
+    pub(super) pid: i32,
+    pub(super) command: Vec<String>,
+    pub(super) workdir: Option<String>,
+    pub(super) log: Option<String>,
+    pub(super) skills: Vec<RunSkill>,
+}
+
+impl Supervisor {
+    /// Gives an order to a harness's machine and performs what it decides.
+    pub(super) fn drive(&mut self, name: &HarnessName, order: Order, turn: &mut Turn) {
+        let Some(slot) = self.slots.get_mut(name) else { return };
+        let policy = slot.policy(self.settings.as_ref());
+        let decisions = slot.machine.handle(order, &policy, turn.now, &mut self.chance);
+        for decision in decisions {
+            self.perform(name, decision, turn);
+        }
+        let Some(slot) = self.slots.get_mut(name) else { return };
+        let deadline = slot.machine.deadline();
+        self.alarms.set_mono(name, slot.alarm, deadline);
+        slot.alarm = deadline;
+        if slot.is_over() {
+            self.slots.remove(name);
+            self.firings.remove(name);
+        }
+    }
+
+    fn perform(&mut self, name: &HarnessName, decision: Decision, turn: &mut Turn) {
+        match decision {
+            Decision::Launch { run, request, attempt } => self.launch(name, run, request, attempt, turn),
+            Decision::Cancel(run) => turn.effects.push(Effect::Cancel { run }),
+            Decision::StopTree(run) => turn.effects.push(Effect::StopTree { run }),
+            Decision::KillTree(run) => turn.effects.push(Effect::KillTree { run }),
+            Decision::Ended { run, outcome, cause, status } => {
+                self.ended(name, run, outcome, cause, status, turn);
+            }
+            Decision::Changed { from, to } => {
+                turn.effects.push(Effect::Emit(EventKind::StateChanged { harness: name.clone(), from, to }));
+            }
+            Decision::Flapping { exits } => {
+                turn.effects.push(Effect::Emit(EventKind::Flapping { harness: name.clone(), exits }));
+            }
+            Decision::Skipped { slot, cause } => self.skipped(name, slot, cause, turn),
+            Decision::Dropped => self.dropped(name, turn),
+        }
+    }
+
+    fn row(&self, name: &HarnessName, id: RunId, request: Request, attempt: u32) -> Option<Run> {
+        let harness = &self.slots.get(name)?.harness;
+        Some(Run {
+            id,
+            harness: name.clone(),
+            trigger: request.trigger,
+            attempt,
+            planned_at: request.planned_at,
+            started_at: None,
+            ended_at: None,
+            outcome: None,
+            cause: None,
+            exit_code: None,
+            signal: None,
+            pid: None,
+            adapter: harness.adapter.id().to_owned(),
+            command: Vec::new(),
+            workdir: None,
+            definition_hash: harness.definition_hash.clone(),
+            log: None,
+            skills: Vec::new(),
+        })
+    }
+
+    fn launch(&mut self, name: &HarnessName, id: RunId, request: Request, attempt: u32, turn: &mut Turn) {
+        let Some(row) = self.row(name, id, request, attempt) else { return };
+        let Some(slot) = self.slots.get_mut(name) else { return };
+        let run = Run { started_at: Some(turn.now.wall), ..row };
+        let harness = slot.harness.clone();
+        for waiter in &mut slot.waiters {
+            waiter.run.get_or_insert(id);
+        }
+        slot.live = Some(Live { run: run.clone(), launched: harness.clone(), refusal: None });
+        self.runs.insert(id, name.clone());
+        let trigger = request.trigger;
+        turn.effects.extend([
+            Effect::Record(Record::RunStarted(run.clone())),
+            Effect::Emit(EventKind::RunStarted { run }),
+            Effect::Launch { run: id, harness, trigger, attempt },
+        ]);
+    }
+
+    fn skipped(&mut self, name: &HarnessName, slot: Wall, cause: String, turn: &mut Turn) {
+        let id = self.chance.run_id(turn.now.wall);
+        let request = Request { trigger: Trigger::Schedule, planned_at: Some(slot) };
+        let Some(row) = self.row(name, id, request, 1) else { return };
+        let run = Run { outcome: Some(Outcome::Skipped), cause: Some(cause), ..row };
+        turn.effects.push(Effect::Record(Record::Skipped(run.clone())));
+        turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
+    }
+
+    fn ended(
+        &mut self,
+        name: &HarnessName,
+        id: RunId,
+        outcome: Outcome,
+        cause: Option<String>,
+        status: Option<ExitStatus>,
+        turn: &mut Turn,
+    ) {
+        self.runs.remove(&id);
+        let Some(slot) = self.slots.get_mut(name) else { return };
+        let Some(Live { mut run, refusal, .. }) = slot.live.take() else { return };
+        run.ended_at = Some(turn.now.wall);
+        run.outcome = Some(outcome);
+        run.cause = cause;
+        match status {
+            Some(ExitStatus::Code(code)) => run.exit_code = Some(code),
+            Some(ExitStatus::Signal(number)) => run.signal = Some(signal_name(number).into_owned()),
+            None => {}
+        }
+        slot.last_run = Some(run.clone());
+        let waiters = slot.take_waiters(|waiter| waiter.run == Some(id));
+        turn.effects.push(Effect::Record(Record::RunEnded(run.clone())));
+        turn.effects.push(Effect::Emit(EventKind::RunEnded { run: run.clone() }));
+        for waiter in waiters {
+            let answer = at_end(&waiter, &run, refusal);
+            turn.effects.extend(self.asks.answer(waiter.ticket, name, answer));
+        }
+    }
+
+    /// The start that was to follow does not: those who wait for it hear so.
+    fn dropped(&mut self, name: &HarnessName, turn: &mut Turn) {
+        let Some(slot) = self.slots.get_mut(name) else { return };
+        for waiter in slot.take_waiters(|waiter| waiter.run.is_none()) {
+            let error = ErrorBody::new(
+                ErrorCode::AlreadyStopping,
+                format!("`{name}` was stopped before it could start again"),
+            );
+            turn.effects.extend(self.asks.answer(waiter.ticket, name, Err(error)));
+        }
+    }
+
+    pub(super) fn spawned(&mut self, run: RunId, facts: Facts, turn: &mut Turn) {
+        let Some(name) = self.runs.get(&run).cloned() else { return };
+        let Facts { pid, command, workdir, log, skills } = facts;
+        if let Some(live) = self.slots.get_mut(&name).and_then(|slot| slot.live.as_mut()) {
+            live.run.pid = Some(pid);
+            live.run.command.clone_from(&command);
+            live.run.workdir.clone_from(&workdir);
+            live.run.log.clone_from(&log);
+            live.run.skills.clone_from(&skills);
+        }
+        let record = Record::RunSpawned { id: run, pid, command, workdir, log, skills };
+        turn.effects.push(Effect::Record(record));
+        self.drive(&name, Order::Spawned(run), turn);
+        let Some(slot) = self.slots.get_mut(&name) else { return };
+        if slot.machine.standing() != Standing::Running(run) {
+            return;
+        }
+        for waiter in slot.take_waiters(|waiter| waiter.run == Some(run) && waiter.goal == Goal::Runs) {
+            let answer = Ok(line(&name, waiter.result, Some(run)));
+            turn.effects.extend(self.asks.answer(waiter.ticket, &name, answer));
+        }
+    }
+
+    pub(super) fn not_spawned(&mut self, run: RunId, cause: String, code: ErrorCode, turn: &mut Turn) {
+        let Some(name) = self.runs.get(&run).cloned() else { return };
+        if let Some(live) = self.slots.get_mut(&name).and_then(|slot| slot.live.as_mut()) {
+            live.refusal = Some(code);
+        }
+        self.drive(&name, Order::NotSpawned { run, cause }, turn);
+    }
+}
+
+/// What somebody hears when the run that he waits for is over.
+fn at_end(waiter: &Waiter, run: &Run, refusal: Option<ErrorCode>) -> Answer {
+    let good = || Ok(line(&run.harness, waiter.result, Some(run.id)));
+    match (waiter.goal, run.outcome) {
+        (Goal::Row, _) => serde_json::to_value(run)
+            .map_err(|error| ErrorBody::new(ErrorCode::Internal, format!("show run {}: {error}", run.id))),
+        (Goal::Gone, _) | (Goal::Ends, Some(Outcome::Ok)) => good(),
+        (Goal::Runs | Goal::Ends, outcome) => {
+            let (name, cause) = (&run.harness, run.cause.as_deref().unwrap_or("it ended"));
+            Err(match (outcome, refusal) {
+                (Some(Outcome::SpawnFailed), code) => ErrorBody::new(
+                    code.unwrap_or(ErrorCode::SpawnFailed),
+                    format!("`{name}` could not be started: {cause}"),
+                ),
+                (Some(outcome), _) => {
+                    ErrorBody::new(ErrorCode::RunFailed, format!("the run of `{name}` ended `{outcome}`: {cause}"))
+                }
+                (None, _) => ErrorBody::new(ErrorCode::Internal, format!("the run of `{name}` has no outcome")),
+            })
+        }
+    }
+}
