@@ -1,0 +1,445 @@
+//! The scenarios of the source specification, by their names, with the stand-in agent.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, path_with, skill, stand_in_dir, until};
+
+/// A home in which `claude` is the stand-in.
+fn home(config: &str) -> Home {
+    let mut home = Home::new(config);
+    home.set("PATH", &path_with(&stand_in_dir()));
+    home
+}
+
+/// The argument vector that the stand-in reports.
+fn argv(log: &str) -> Vec<String> {
+    let lines = log.lines().filter_map(|line| line.strip_prefix("argv "));
+    lines.skip(1).map(|line| serde_json::from_str(line.split_once(' ').unwrap().1).unwrap()).collect()
+}
+
+/// The skills that the stand-in sees: `where name seen "description"`.
+fn skills_seen(log: &str) -> Vec<String> {
+    log.lines().filter_map(|line| line.strip_prefix("skill ")).map(str::to_owned).collect()
+}
+
+/// Scenario "Adapter inferred from cmd".
+#[test]
+fn adapter_inferred_from_cmd() {
+    let home = home("[harness.a]\ncmd = \"claude\"\n[harness.b]\ncmd = \"/opt/agents/claude\"\n");
+    for name in ["a", "b"] {
+        assert_eq!(home.ok(&["skills", name, "--json"]).json()["adapter"], "claude-code");
+    }
+}
+
+/// Scenario "Explicit agent overrides inference".
+#[test]
+fn explicit_agent_overrides_inference() {
+    let home = home("[harness.a]\ncmd = \"my-wrapper\"\nagent = \"claude-code\"\n");
+    assert_eq!(home.ok(&["skills", "a", "--json"]).json()["adapter"], "claude-code");
+}
+
+/// Scenario "Unknown tool degrades to generic": it starts normally and receives no projection.
+#[test]
+fn unknown_tool_degrades_to_generic() {
+    let mut home = home("[harness.a]\noneshot = true\ncmd = \"echo\"\nargs = [\"hello\"]\nworkdir = \"~\"\n");
+    skill(&home, ".claude/skills", "own", "home");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    let run = &home.runs("a")[0];
+    assert_eq!((&run["adapter"], &run["skills"], &run["command"]), (&json!("generic"), &json!([]), &json!(["echo", "hello"])));
+    assert!(!home.path(".local/state/harnessd/skills").exists());
+}
+
+/// Scenario "Unknown adapter name is rejected": and the last good configuration stays in force.
+#[test]
+fn unknown_adapter_name_is_rejected() {
+    let good = "[daemon]\nwatch = false\n[harness.a]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
+    let mut home = home(good);
+    home.start_daemon();
+    home.wait_state("a", "running");
+    let pid = home.pid("a");
+    home.configure(&format!("{good}agent = \"nonexistent\"\n"));
+    let said = home.harnessd(&["validate", "--json"]);
+    assert_eq!(said.code, 1);
+    let found: Value = serde_json::from_str(&said.out).unwrap();
+    let one = &found["diagnostics"][0];
+    assert_eq!((&one["code"], &one["harness"]), (&json!("harnessd::config::unknown_agent"), &json!("a")));
+    assert!(one["message"].as_str().unwrap().contains("`nonexistent`"), "{one}");
+    assert_eq!(home.harnessd(&["reload"]).code, 1);
+    assert_eq!(home.pid("a"), pid);
+}
+
+/// Scenario "Prompt file supplies the agent instruction": byte for byte, by exactly the adapter's argv,
+/// and the stored configuration still carries the path.
+#[test]
+fn prompt_file_supplies_the_agent_instruction() {
+    let mut home = home(
+        "[harness.sweep]\nagent = \"claude-code\"\nprompt_file = \"./prompts/sweep.md\"\nmodel = \"opus\"\nmax_turns = 7\nworkdir = \"~\"\n\
+         auto_accept = true\nenv = { STAND_IN = \"argv env=IS_SANDBOX,CLAUDECODE\" }\n",
+    );
+    home.set("CLAUDECODE", "1");
+    let prompt = "-begins with a dash\n  \"quotes\" $HOME {workdir} \\ é\n";
+    home.write(".config/harnessd/prompts/sweep.md", prompt);
+    home.start_daemon();
+    home.ok(&["start", "sweep", "--wait"]);
+    let log = home.log("sweep");
+    let argv = argv(&log);
+    let state = home.text(".local/state/harnessd/skills/sweep");
+    let expected = [
+        "-p", "--model", "opus", "--dangerously-skip-permissions", "--max-turns", "7",
+        "--plugin-dir", &state, "--add-dir", &state, "--", prompt,
+    ];
+    let mut sorted = (argv.clone(), expected.map(str::to_owned).to_vec());
+    assert_eq!(argv.last().unwrap(), prompt, "the prompt is the last word, whole");
+    assert_eq!(argv[argv.len() - 2], "--");
+    sorted.0.sort();
+    sorted.1.sort();
+    assert_eq!(sorted.0, sorted.1, "{log}");
+    assert!(log.contains("env IS_SANDBOX \"1\"") && log.contains("env CLAUDECODE unset"), "{log}");
+    let described = home.ok(&["describe", "sweep", "--json"]).json();
+    assert_eq!(described["definition"]["prompt_file"], home.text(".config/harnessd/prompts/sweep.md"));
+    assert!(!described.to_string().contains("begins with a dash"));
+    assert_eq!(described["command"].as_array().unwrap().last().unwrap(), "<prompt>");
+}
+
+fn mistakes(home: &Home) -> Vec<(String, String)> {
+    let said = home.harnessd(&["validate", "--json"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let found: Value = serde_json::from_str(&said.out).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    found["diagnostics"].as_array().unwrap().iter().map(|one| (text(&one["code"]), text(&one["message"]))).collect()
+}
+
+/// Scenario "Prompt and prompt file are mutually exclusive".
+#[test]
+fn prompt_and_prompt_file_are_mutually_exclusive() {
+    let home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"x\"\nprompt_file = \"p.md\"\n");
+    home.write(".config/harnessd/p.md", "y");
+    let found = mistakes(&home);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].1.contains("`prompt`") && found[0].1.contains("`prompt_file`"), "{found:?}");
+}
+
+/// Scenario "Missing prompt file fails the load": naming the harness and the resolved path.
+#[test]
+fn missing_prompt_file_fails_the_load() {
+    let home = home("[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/nowhere.md\"\n");
+    let said = home.harnessd(&["validate", "--json"]);
+    let found: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(found["diagnostics"][0]["harness"], "a");
+    assert!(found["diagnostics"][0]["message"].as_str().unwrap().contains(&home.text("nowhere.md")), "{found}");
+}
+
+/// Scenario "Prompt file satisfies the prompt-dependent keys".
+#[test]
+fn prompt_file_satisfies_the_prompt_dependent_keys() {
+    let mut home = home(
+        "[harness.a]\nagent = \"claude-code\"\nprompt_file = \"p.md\"\nschedule = \"0 3 * * *\"\nmodel = \"m\"\nauto_accept = true\nmax_turns = 3\nquiet = true\n",
+    );
+    home.write(".config/harnessd/p.md", "go");
+    home.ok(&["validate"]);
+    home.start_daemon();
+    let described = home.ok(&["describe", "a", "--json"]).json();
+    assert_eq!((&described["definition"]["restart"], &described["oneshot"]), (&json!("no"), &json!(true)));
+}
+
+/// Scenario "Relative prompt file resolves against its config".
+#[test]
+fn relative_prompt_file_resolves_against_its_config() {
+    let home = home("");
+    home.write("src/app/harness.toml", "[harness.a]\nagent = \"claude-code\"\nprompt_file = \"./prompts/sweep.md\"\n");
+    home.write("src/app/prompts/sweep.md", "stand-in:prompt");
+    fs::create_dir_all(home.path("src/app/sub")).unwrap();
+    let output = home.command(&["once", "a"]).current_dir(home.path("src/app/sub")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("\"stand-in:prompt\""));
+}
+
+/// Scenario "Writers round-trip the path, not the contents": nothing that harnessd writes holds the
+/// contents: not the store, not a log of its own, not an answer. (Verbs that edit the file come later.)
+#[test]
+fn writers_round_trip_the_path_not_the_contents() {
+    let secret = "s3cret-instruction-7f1e";
+    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/p.md\"\n");
+    home.write("p.md", &format!("{secret} stand-in:say=done"));
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    let said = [home.ok(&["describe", "a", "--json"]).out, home.ok(&["runs", "--json"]).out, home.ok(&["status", "--json"]).out, home.daemon_log()];
+    assert!(said.iter().all(|text| !text.contains(secret)));
+    home.stop_daemon();
+    let mut looked = 0;
+    let mut pending = vec![home.path(".local/state/harnessd"), home.path(".config")];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.is_file() {
+            looked += 1;
+            let bytes = fs::read(&path).unwrap();
+            assert!(!bytes.windows(secret.len()).any(|part| part == secret.as_bytes()), "{}", path.display());
+        }
+    }
+    assert!(looked >= 4, "the state directory was searched");
+    assert!(home.ok(&["runs", "--json"]).out.contains("<prompt>"));
+}
+
+/// Scenario "Prompt file deleted between load and spawn": the start fails, naming harness and path, and
+/// no agent is launched.
+#[test]
+fn prompt_file_deleted_between_load_and_spawn() {
+    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/p.md\"\nenv = { STAND_IN = \"say=launched\" }\n");
+    home.write("p.md", "go");
+    home.start_daemon();
+    let path = home.text("p.md");
+    fs::remove_file(home.path("p.md")).unwrap();
+    let gone = home.harnessd(&["start", "a", "--wait", "--json"]);
+    assert_eq!(gone.code, 1);
+    let error: Value = serde_json::from_str(&gone.err).unwrap();
+    assert_eq!(error["error"]["code"], "prompt_unreadable");
+    assert_eq!(error["error"]["message"], format!("harness `a`: prompt file `{path}`: it does not exist"));
+    home.write("p.md", " \n\t\n");
+    let blank = home.harnessd(&["start", "a", "--wait"]);
+    assert_eq!(blank.err, format!("error: harness `a`: prompt file `{path}`: it is blank\n"));
+    assert!(home.runs("a").iter().all(|run| run["outcome"] == "spawn-failed" && run.get("pid").is_none()));
+    home.write("p.md", "go");
+    home.ok(&["start", "a", "--wait"]);
+}
+
+/// Scenario "Edited prompt file takes effect without a reload".
+#[test]
+fn edited_prompt_file_takes_effect_without_a_reload() {
+    let mut home = home("[daemon]\nwatch = false\n[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/p.md\"\n");
+    home.write("p.md", "stand-in:say=one");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    assert!(home.log("a").contains("one\n"));
+    home.write("p.md", "stand-in:say=two");
+    home.ok(&["start", "a", "--wait"]);
+    assert!(home.log("a").contains("two\n"));
+    // PRM-4: a prompt that fits into no argument goes by standard input.
+    home.write("p.md", &format!("stand-in:stdin {}", "x".repeat(200_000)));
+    home.ok(&["start", "a", "--wait"]);
+    assert!(home.log("a").contains("stdin 200015 "), "{}", &home.log("a")[..200]);
+}
+
+fn roots(home: &Home, name: &str) -> Vec<(String, String)> {
+    let view = home.ok(&["skills", name, "--json"]).json();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    view["roots"].as_array().unwrap().iter().map(|root| (text(&root["path"]), text(&root["rank"]))).collect()
+}
+
+/// Scenario "Configured paths add to defaults".
+#[test]
+fn configured_paths_add_to_defaults() {
+    let home = home("[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"~/work/team-skills\"]\n");
+    assert_eq!(
+        roots(&home, "a"),
+        [(home.text(".claude/skills"), "adapter".to_owned()), (home.text("work/team-skills"), "global".to_owned())]
+    );
+}
+
+/// Scenario "Defaults can be dropped".
+#[test]
+fn defaults_can_be_dropped() {
+    let home = home("[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"~/team\"]\nuse_default_skill_paths = false\n");
+    assert_eq!(roots(&home, "a"), [(home.text("team"), "global".to_owned())]);
+}
+
+/// Scenario "Project files may carry skill paths": SKL-2, with all ranks in their order.
+#[test]
+fn project_files_may_carry_skill_paths() {
+    let home = home("[defaults]\nskill_paths = [\"~/everywhere\"]\n");
+    home.write("src/app/harness.toml", "[project]\nname = \"app\"\nskills = true\n[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"./skills-of-app\"]\n");
+    let output = home.command(&["skills", "a", "--json"]).current_dir(home.path("src/app")).output().unwrap();
+    let view: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let found: Vec<_> = view["roots"].as_array().unwrap().iter().map(|root| (root["path"].as_str().unwrap().to_owned(), root["rank"].as_str().unwrap().to_owned())).collect();
+    let root = |path: &str, rank: &str| (home.text(path), rank.to_owned());
+    assert_eq!(
+        found,
+        [
+            root(".claude/skills", "adapter"),
+            root("everywhere", "global"),
+            root("src/app/skills-of-app", "project"),
+            root("src/app/.agents/skills", "project-local"),
+            root("src/app/.claude/skills", "project-local"),
+            root("src/app/skills", "project-local"),
+        ]
+    );
+}
+
+/// Scenarios "Nearer root wins a name collision" and "Merged set lands before exec": the stand-in sees
+/// the winning copy, complete, when it starts.
+#[test]
+fn nearer_root_wins_a_name_collision() {
+    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nworkdir = \"~/app\"\nskill_paths = [\"~/team\"]\n");
+    skill(&home, ".claude/skills", "playbook", "home");
+    skill(&home, ".claude/skills", "native", "home");
+    skill(&home, "team", "playbook", "team");
+    skill(&home, "team", "only-team", "team");
+    skill(&home, "app/.claude/skills", "only-project", "project");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    let seen = skills_seen(&home.log("a"));
+    let visible: Vec<&str> = seen.iter().filter(|line| line.contains(" visible ")).map(String::as_str).collect();
+    // SKL-14: the merged set, all of it from the projection, and nothing else.
+    assert_eq!(
+        visible,
+        [
+            "plugin \"native\" visible \"from home\"",
+            "plugin \"only-project\" visible \"from project\"",
+            "plugin \"only-team\" visible \"from team\"",
+            "plugin \"playbook\" visible \"from team\"",
+        ],
+        "{seen:?}"
+    );
+    let run = &home.runs("a")[0];
+    let names: Vec<_> = run["skills"].as_array().unwrap().iter().map(|skill| (skill["name"].as_str().unwrap(), skill["source"].as_str().unwrap().to_owned())).collect();
+    assert_eq!(names[3], ("playbook", home.text("team/playbook")));
+    assert_eq!(names.len(), 4);
+}
+
+/// Scenario "Merged set lands before exec": on every start, the first and a restart alike.
+#[test]
+fn merged_set_lands_before_exec() {
+    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/team\"]\n");
+    skill(&home, "team", "one", "first");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    assert!(home.log("a").contains("skill plugin \"one\" visible \"from first\""), "{}", home.log("a"));
+    skill(&home, "team", "one", "second");
+    skill(&home, "team", "two", "second");
+    home.ok(&["start", "a", "--wait"]);
+    let seen = skills_seen(&home.log("a"));
+    assert_eq!(seen, ["plugin \"one\" visible \"from second\"", "plugin \"two\" visible \"from second\""]);
+    fs::remove_dir_all(home.path("team/one")).unwrap();
+    home.ok(&["start", "a", "--wait"]);
+    assert_eq!(skills_seen(&home.log("a")), ["plugin \"two\" visible \"from second\""]);
+}
+
+/// The second half of that scenario: a harness that changes its copy leaves the source as it was.
+#[test]
+fn a_harness_that_edits_its_copy_leaves_the_source_unchanged() {
+    let config = "[harness.a]\noneshot = true\nagent = \"claude-code\"\ncmd = \"sh\"\n\
+        args = [\"-c\", \"echo edited > $STATE/skills/a/skills/one/SKILL.md\"]\nskill_paths = [\"~/team\"]\n";
+    let mut home = home(&format!("{config}env = {{ STATE = \"/\" }}\n"));
+    home.configure(&format!("{config}env = {{ STATE = \"{}\" }}\n", home.text(".local/state/harnessd")));
+    skill(&home, "team", "one", "team");
+    let before = home.read("team/one/SKILL.md");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    assert_eq!(home.read(".local/state/harnessd/skills/a/skills/one/SKILL.md"), "edited\n");
+    assert_eq!(home.read("team/one/SKILL.md"), before);
+}
+
+/// Scenario "Shadowed copies are attributable".
+#[test]
+fn shadowed_copies_are_attributable() {
+    let home = home("[harness.a]\nagent = \"claude-code\"\nworkdir = \"~/app\"\nskill_paths = [\"~/low\", \"~/high\"]\n");
+    for (root, label) in [(".claude/skills", "home"), ("low", "low"), ("high", "high"), ("app/.claude/skills", "project")] {
+        skill(&home, root, "playbook", label);
+    }
+    let view = home.ok(&["skills", "a", "--json"]).json();
+    let one = &view["skills"][0];
+    let copy = |root: &str, rank: &str| json!({"source": home.text(format!("{root}/playbook")), "rank": rank});
+    assert_eq!((&one["source"], &one["rank"]), (&json!(home.text("app/.claude/skills/playbook")), &json!("project-local")));
+    assert_eq!(one["shadowed"], json!([copy("high", "global"), copy("low", "global"), copy(".claude/skills", "adapter")]));
+    let text = home.ok(&["skills", "a"]).out;
+    assert!(text.contains(&format!("shadows {}", home.text("low/playbook"))), "{text}");
+}
+
+/// Scenario "Generic adapter skips projection": SKL-12.
+#[test]
+fn generic_adapter_skips_projection() {
+    let mut home = home("[harness.a]\noneshot = true\ncmd = \"true\"\nskill_paths = [\"~/team\"]\n");
+    skill(&home, "team", "one", "team");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    assert!(!home.path(".local/state/harnessd/skills").exists());
+}
+
+/// Scenario "An unreadable skill root does not block startup": a warning names the path and its cause.
+#[test]
+fn an_unreadable_skill_root_does_not_block_startup() {
+    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/file/below\", \"~/loop\", \"~/team\"]\n");
+    home.write("file", "not a directory");
+    symlink(home.path("loop"), home.path("loop")).unwrap();
+    skill(&home, "team", "one", "team");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    assert_eq!(skills_seen(&home.log("a")), ["plugin \"one\" visible \"from team\""]);
+    let log = home.daemon_log();
+    assert!(log.contains(&home.text("file/below")) && log.contains("not a directory"), "{log}");
+    assert!(log.contains(&home.text("loop")) && log.contains("too many levels of symbolic links"), "{log}");
+    let view = home.ok(&["skills", "a", "--json"]).json();
+    let states: Vec<_> = view["roots"].as_array().unwrap().iter().map(|root| root["state"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(states, ["missing", "unreadable", "unreadable", "ok"]);
+}
+
+/// Scenario "A failed projection is attributable": adapter, target and cause; and the start fails.
+#[test]
+fn a_failed_projection_is_attributable() {
+    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:say=launched\"\nskill_paths = [\"~/team\"]\n");
+    skill(&home, "team", "one", "team");
+    home.write(".local/state/harnessd/skills", "a file where the directory should be");
+    home.start_daemon();
+    let said = home.harnessd(&["start", "a", "--wait", "--json"]);
+    let error: Value = serde_json::from_str(&said.err).unwrap();
+    assert_eq!(error["error"]["code"], "target_not_writable");
+    let message = error["error"]["message"].as_str().unwrap();
+    let target = home.text(".local/state/harnessd/skills/a");
+    assert!(message.starts_with(&format!("harness `a`: adapter claude-code: project skills: write {target}")), "{message}");
+    assert!(message.ends_with(": not a directory"), "{message}");
+    assert!(home.runs("a").iter().all(|run| run.get("pid").is_none()));
+}
+
+/// SKL-7: two harnesses of one agent never meet; neither the user's home nor the project tree is touched.
+#[test]
+fn targets_are_private() {
+    let config = "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/one\"]\nworkdir = \"~/app\"\n\
+        [harness.b]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/two\"]\nworkdir = \"~/app\"\n";
+    let mut home = home(config);
+    skill(&home, "one", "one", "one");
+    skill(&home, "two", "two", "two");
+    skill(&home, "app/.claude/skills", "shared", "project");
+    home.start_daemon();
+    home.ok(&["start", "a", "b", "--wait"]);
+    let seen = |name: &str| skills_seen(&home.log(name)).into_iter().filter(|line| line.contains(" visible ")).count();
+    assert_eq!((seen("a"), seen("b")), (2, 2));
+    let entries = |path: &str| fs::read_dir(home.path(path)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>();
+    assert_eq!(entries("app"), [".claude"]);
+    assert_eq!(entries("app/.claude/skills"), ["shared"]);
+    assert!(!home.path(".claude").exists());
+}
+
+/// LIF-6 with an agent: a grandchild in a session of its own that holds stdout ends with the run.
+#[test]
+fn what_an_agent_forks_away_ends_with_its_run() {
+    let mark = crate::support::mark("agent");
+    let mut home = home(&format!(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:fork=600 stand-in:say=done stand-in:exit=4\"\nenv = {{ {mark} = \"1\" }}\nstop_timeout = \"1s\"\n"
+    ));
+    home.start_daemon();
+    assert_eq!(home.harnessd(&["start", "a", "--wait"]).code, 1);
+    let run = &home.runs("a")[0];
+    assert_eq!((&run["outcome"], &run["exit_code"]), (&json!("failed"), &json!(4)));
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    until("the harness is stopped", || (home.harness("a")["state"] == "stopped").then_some(()));
+}
+
+/// A harness that hangs is stopped; one that dies by a signal says by which.
+#[test]
+fn an_agent_that_hangs_is_stopped_and_a_signal_is_named() {
+    let mut home = home(
+        "[harness.hangs]\nagent = \"claude-code\"\nprompt = \"stand-in:say=up stand-in:hang\"\n\
+         [harness.dies]\nagent = \"claude-code\"\nprompt = \"stand-in:die=SEGV\"\n",
+    );
+    home.start_daemon();
+    home.ok(&["start", "hangs"]);
+    until("it hangs", || home.log("hangs").contains("up").then_some(()));
+    home.ok(&["stop", "hangs", "--wait"]);
+    assert_eq!(home.runs("hangs")[0]["outcome"], "stopped");
+    assert_eq!(home.harnessd(&["start", "dies", "--wait"]).code, 1);
+    assert_eq!((&home.runs("dies")[0]["signal"], &home.runs("dies")[0]["cause"]), (&json!("SIGSEGV"), &json!("killed by SIGSEGV")));
+}
