@@ -2,5 +2,8 @@
 //!
 //! A pure core decides, a thin shell performs: see `docs/architecture.md`.
 
+pub mod adapter;
 pub mod base;
+pub mod lifecycle;
+pub mod schedule;
 pub mod wire;
