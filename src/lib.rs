@@ -4,6 +4,5 @@
 
 pub mod adapter;
 pub mod base;
-pub mod lifecycle;
 pub mod schedule;
 pub mod wire;
