@@ -1,0 +1,362 @@
+//! What must hold of an adapter beyond the kinds of its values.
+//!
+//! Invariant: an adapter with no problem here expands without a placeholder
+//! left over, whatever is asked of it.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Component, Utf8Path};
+use serde_json::Value;
+
+use super::model::{Adapter, Hide, Injection, JsonVariables, Launch, Means, Skills, Variables};
+use super::place::{Place, is_variable};
+use super::shape::{Problem, suggestion, under};
+use super::skills::private_subdir;
+use super::template::holes;
+use crate::base::is_name;
+
+/// The id that stands for "no adapter known" where ids are exchanged.
+pub(super) const UNKNOWN: &str = "unknown";
+/// The id of the adapter for everything that is no known agent.
+pub(super) const GENERIC: &str = "generic";
+
+/// Collects problems below one path.
+struct Checker<'a> {
+    problems: &'a mut Vec<Problem>,
+    path: Vec<String>,
+}
+
+/// Every mistake of an adapter whose values have the right kinds.
+pub(super) fn check(adapter: &Adapter) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut all = Checker { problems: &mut problems, path: Vec::new() };
+    all.names(adapter);
+    all.at("search").places(&adapter.search, false);
+    all.at("scrub").variables(adapter.scrub.iter());
+    if let Some(means) = &adapter.approval {
+        all.at("approval").means(means, &[]);
+    }
+    all.at("quieten").at("args").words(&adapter.quieten.args, &[]);
+    all.at("quieten").at("env").texts(&adapter.quieten.env, &[]);
+    for (key, launch) in [("oneshot", &adapter.oneshot), ("resident", &adapter.resident)] {
+        if let Some(launch) = launch {
+            all.at(key).launch(adapter, launch);
+        }
+    }
+    if let Some(skills) = &adapter.skills {
+        all.at("skills").skills(skills);
+    }
+    if let Some(trajectory) = &adapter.trajectory {
+        all.at("trajectory").at("stores").places(&trajectory.stores, true);
+        all.at("trajectory").required("format", trajectory.format.is_empty());
+        all.at("trajectory").required("stores", trajectory.stores.is_empty());
+    }
+    if let Some(gateway) = &adapter.gateway {
+        all.at("gateway").injection(gateway, &["endpoint"]);
+    }
+    if let Some(mcp) = &adapter.mcp {
+        all.at("mcp").injection(mcp, &["command", "arguments", "words"]);
+    }
+    if let Some(outcome) = &adapter.outcome {
+        all.at("outcome").at("args").words(&outcome.args, &[]);
+        all.at("outcome").required("format", outcome.format.is_empty());
+    }
+    if let Some(probe) = &adapter.probe {
+        all.at("probe").at("version").words(&probe.version, &[]);
+        all.at("probe").at("login").places(&probe.login, false);
+    }
+    if let Some(retention) = &adapter.retention {
+        all.at("retention").at("file").place(&retention.file, false);
+        all.at("retention").required("key", retention.key.is_empty());
+    }
+    problems
+}
+
+impl Checker<'_> {
+    fn at(&mut self, step: &str) -> Checker<'_> {
+        Checker { path: under(&self.path, step), problems: self.problems }
+    }
+
+    fn add(&mut self, message: impl Into<String>, help: Option<String>) {
+        self.problems.push(Problem { path: self.path.clone(), message: message.into(), help });
+    }
+
+    fn required(&mut self, key: &str, lacks: bool) {
+        if lacks {
+            self.at(key).add(format!("`{key}` is missing"), None);
+        }
+    }
+
+    fn names(&mut self, adapter: &Adapter) {
+        if !is_name(&adapter.id) || adapter.id == UNKNOWN {
+            let message = format!("`{}` cannot be an adapter's id", adapter.id.escape_debug());
+            let help =
+                "an id is 1 to 63 of `a-z 0-9 _ -`, begins with a letter or digit, and is not `unknown`";
+            self.add(message, Some(help.to_owned()));
+        }
+        for (at, alias) in adapter.aliases.iter().enumerate() {
+            if alias.is_empty() || alias.trim() != alias || alias.eq_ignore_ascii_case(UNKNOWN) {
+                let message = format!("`{}` cannot be an alias", alias.escape_debug());
+                self.at("aliases").at(&at.to_string()).add(message, None);
+            }
+        }
+        for (at, command) in adapter.commands.iter().enumerate() {
+            if command.is_empty() || command.contains('/') {
+                let message = format!("`{}` is no file name", command.escape_debug());
+                let help = "a command infers the adapter by its file name; `search` holds paths".to_owned();
+                self.at("commands").at(&at.to_string()).add(message, Some(help));
+            }
+        }
+        if adapter.commands.is_empty() && adapter.id != GENERIC {
+            self.at("commands").add("`commands` is missing: there is nothing to start", None);
+        }
+        self.at("command_env").variables(adapter.command_env.iter());
+    }
+
+    fn variables<'v>(&mut self, names: impl Iterator<Item = &'v String>) {
+        for name in names.filter(|name| !is_variable(name)) {
+            self.add(format!("`{}` is no name of a variable", name.escape_debug()), None);
+        }
+    }
+
+    fn place(&mut self, text: &str, relative: bool) {
+        match Place::parse(text) {
+            Ok(place) if place.is_relative() && !relative => {
+                self.add(
+                    format!("`{text}` is no absolute path"),
+                    Some("begin it with `~/`, `/` or a variable".to_owned()),
+                );
+            }
+            Ok(_) => {}
+            Err(error) => self.add(format!("path `{text}` {error}"), None),
+        }
+    }
+
+    fn places(&mut self, texts: &[String], relative: bool) {
+        for (at, text) in texts.iter().enumerate() {
+            self.at(&at.to_string()).place(text, relative);
+        }
+    }
+
+    fn template(&mut self, text: &str, known: &[&str]) {
+        for hole in holes(text).into_iter().filter(|hole| !known.contains(hole)) {
+            let braced: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
+            let help = match known {
+                [] => "no placeholder is known here".to_owned(),
+                _ => suggestion(&format!("{{{hole}}}"), braced.iter().map(String::as_str)),
+            };
+            self.add(format!("unknown placeholder `{{{hole}}}`"), Some(help));
+        }
+    }
+
+    fn words(&mut self, words: &[String], known: &[&str]) {
+        for (at, word) in words.iter().enumerate() {
+            self.at(&at.to_string()).template(word, known);
+        }
+    }
+
+    fn texts(&mut self, variables: &Variables, known: &[&str]) {
+        self.variables(variables.keys());
+        for (name, text) in variables {
+            self.at(name).template(text, known);
+        }
+    }
+
+    fn json(&mut self, value: &Value, known: &[&str]) {
+        match value {
+            Value::String(text) => self.template(text, known),
+            Value::Array(list) => {
+                list.iter().enumerate().for_each(|(at, item)| self.at(&at.to_string()).json(item, known));
+            }
+            Value::Object(map) => map.iter().for_each(|(key, item)| self.at(key).json(item, known)),
+            _ => {}
+        }
+    }
+
+    fn json_env(&mut self, variables: &JsonVariables, known: &[&str]) {
+        self.variables(variables.keys());
+        for (name, value) in variables {
+            if !value.is_object() {
+                self.at(name).add(format!("`{name}` is a table, which becomes a JSON document"), None);
+            }
+            self.at(name).json(value, known);
+        }
+    }
+
+    fn means(&mut self, means: &Means, known: &[&str]) {
+        let spelt = !means.args.is_empty() || !means.env.is_empty();
+        if means.already == spelt {
+            let message = if spelt {
+                "what is fulfilled `already` needs no `args` or `env`"
+            } else {
+                "neither `args` nor `env` nor `already = true` is given"
+            };
+            self.add(message, None);
+        }
+        self.at("args").words(&means.args, known);
+        self.at("env").texts(&means.env, known);
+    }
+
+    fn launch(&mut self, adapter: &Adapter, launch: &Launch) {
+        if !launch.is_possible() {
+            self.add("neither `argument` nor `stdin` says how the prompt is handed over", None);
+        }
+        for (key, means, known) in [
+            ("model", &launch.model, &["value"] as &[&str]),
+            ("auto_accept", &launch.auto_accept, &[]),
+            ("max_turns", &launch.max_turns, &["value"]),
+            ("quiet", &launch.quiet, &[]),
+        ] {
+            if let Some(means) = means {
+                self.at(key).means(means, known);
+            }
+        }
+        for (key, words) in
+            [("session_id", &launch.session_id), ("resume", &launch.resume), ("fork", &launch.fork)]
+        {
+            self.at(key).words(words, &["session"]);
+        }
+        let splices = splices(adapter, launch);
+        for (key, words, prompts) in [("argument", &launch.argument, 1), ("stdin", &launch.stdin, 0)] {
+            if !words.is_empty() {
+                self.at(key).form(words, prompts, &splices);
+            }
+        }
+    }
+
+    /// One argv template. `splices` says of each list whether there is
+    /// anything that would be lost without its placeholder.
+    fn form(&mut self, words: &[String], prompts: usize, splices: &[(&str, bool)]) {
+        let mut known: Vec<&str> = splices.iter().map(|(name, _)| *name).collect();
+        known.extend((prompts > 0).then_some("prompt"));
+        self.words(words, &known);
+        let all: Vec<&str> = words.iter().flat_map(|word| holes(word)).collect();
+        if all.iter().filter(|hole| **hole == "prompt").count() != prompts && prompts == 1 {
+            self.add("the template holds `{prompt}` exactly once", None);
+        }
+        for (name, needed) in splices {
+            let whole = format!("{{{name}}}");
+            let alone = words.iter().filter(|word| **word == whole).count();
+            let seen = all.iter().filter(|hole| *hole == name).count();
+            if seen > 1 || seen != alone {
+                self.add(format!("`{whole}` stands alone as one element, once"), None);
+            } else if seen == 0 && *needed {
+                self.add(format!("the template lacks the element `{whole}`"), None);
+            }
+        }
+    }
+
+    fn injection(&mut self, injection: &Injection, known: &[&str]) {
+        self.at("args").words(&injection.args, known);
+        self.at("env").texts(&injection.env, known);
+        self.at("json_env").json_env(&injection.json_env, known);
+    }
+
+    fn skills(&mut self, skills: &Skills) {
+        self.at("roots").places(&skills.roots, false);
+        for (at, dir) in skills.project.iter().enumerate() {
+            self.at("project").at(&at.to_string()).inside(dir);
+        }
+        let private = skills.target.as_deref().is_some_and(|target| private_subdir(target).is_some());
+        if let Some(target) = &skills.target {
+            match private_subdir(target) {
+                Some(None) => {}
+                Some(Some(subdir)) => self.at("target").inside(subdir),
+                None => self.at("target").place(target, true),
+            }
+        }
+        for (at, native) in skills.native.iter().enumerate() {
+            self.at("native").at(&at.to_string()).at("at").place(&native.at, true);
+        }
+        let known: &[&str] = if private { &["private"] } else { &[] };
+        self.at("args").words(&skills.args, known);
+        self.at("env").texts(&skills.env, known);
+        self.at("json_env").json_env(&skills.json_env, known);
+        for (path, document) in &skills.documents {
+            self.at("documents").at(path).inside(path);
+            self.at("documents").at(path).json(document, known);
+        }
+        if let Some(hide) = &skills.hide {
+            self.at("hide").hide(hide);
+        }
+    }
+
+    fn hide(&mut self, hide: &Hide) {
+        let by_name = hide.shadowed.is_some() || hide.won.is_some() || hide.unmerged.is_some();
+        if by_name == hide.entry.is_some() {
+            let message =
+                "copies are hidden either by name (`shadowed`, `won`, `unmerged`) or by path (`entry`)";
+            self.add(message, None);
+        }
+        if hide.entry.is_some() && !hide.json_env.is_empty() {
+            self.at("json_env").add("a list of paths can stand in `args` only", None);
+        }
+        if let Some(entry) = &hide.entry {
+            self.at("entry").template(entry, &["path"]);
+        }
+        self.at("args").words(&hide.args, &["hidden"]);
+        self.at("json_env").json_env(&hide.json_env, &["hidden"]);
+    }
+
+    /// A relative path that stays below where it begins.
+    fn inside(&mut self, path: &str) {
+        let below = |part| matches!(part, Utf8Component::Normal(_));
+        if path.is_empty() || !Utf8Path::new(path).components().all(below) {
+            self.add(format!("`{}` is no path below another", path.escape_debug()), None);
+        }
+    }
+}
+
+/// The lists that a template may splice in, and whether each can hold anything.
+fn splices(adapter: &Adapter, launch: &Launch) -> Vec<(&'static str, bool)> {
+    let options = [&launch.model, &launch.max_turns, &launch.quiet]
+        .into_iter()
+        .chain([if launch.auto_accept.is_some() { &launch.auto_accept } else { &adapter.approval }])
+        .flatten()
+        .any(|means| !means.args.is_empty());
+    let told = adapter.skills.as_ref().is_some_and(|skills| {
+        !skills.args.is_empty() || skills.hide.as_ref().is_some_and(|hide| !hide.args.is_empty())
+    });
+    vec![("options", options), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
+}
+
+/// Which names and commands of several adapters are in each other's way:
+/// position of the later adapter, and the problem.
+pub(super) fn clashes(adapters: &[&Adapter]) -> Vec<(usize, Problem)> {
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    let mut commands: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut found = Vec::new();
+    for adapter in adapters {
+        names.entry(adapter.id.to_lowercase()).or_insert(&adapter.id);
+    }
+    for (position, adapter) in adapters.iter().enumerate() {
+        for (at, alias) in adapter.aliases.iter().enumerate() {
+            match names.insert(alias.to_lowercase(), &adapter.id) {
+                None => {}
+                Some(owner) => {
+                    found.push((
+                        position,
+                        clash("aliases", at, format!("alias `{alias}` already names `{owner}`")),
+                    ));
+                    names.insert(alias.to_lowercase(), owner);
+                }
+            }
+        }
+        for (at, command) in adapter.commands.iter().enumerate() {
+            match commands.get(command.as_str()) {
+                None => {
+                    commands.insert(command, &adapter.id);
+                }
+                Some(owner) => found.push((
+                    position,
+                    clash("commands", at, format!("command `{command}` already infers `{owner}`")),
+                )),
+            }
+        }
+    }
+    found
+}
+
+fn clash(key: &str, at: usize, message: String) -> Problem {
+    Problem { path: vec![key.to_owned(), at.to_string()], message, help: None }
+}

@@ -1,0 +1,252 @@
+//! The form of an adapter: what one TOML document can say about an agent.
+//!
+//! Invariant: every field that an agent may lack can be left out, and what is
+//! left out is not written back, so a document survives being read and written.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Variables, by name.
+pub(super) type Variables = BTreeMap<String, String>;
+/// Variables whose text is a JSON document, by name.
+pub(super) type JsonVariables = BTreeMap<String, Value>;
+
+/// Everything that is known about one agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adapter {
+    pub(super) id: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) aliases: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) commands: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) command_env: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) search: Vec<String>,
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub(super) tty: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) approval: Option<Means>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) oneshot: Option<Launch>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resident: Option<Launch>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) quieten: Quieten,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) scrub: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) skills: Option<Skills>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) trajectory: Option<Trajectory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) gateway: Option<Injection>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mcp: Option<Injection>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) outcome: Option<Report>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) probe: Option<Probe>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) envelope_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) retention: Option<Retention>,
+}
+
+/// How the agent is started with a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Launch {
+    /// After the program, with the prompt as an argument; empty: not possible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) argument: Vec<String>,
+    /// After the program, with the prompt on standard input; empty: not possible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) stdin: Vec<String>,
+    /// Prompts that the argument form would take for something else; a `*` at
+    /// the end stands for whatever follows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) misreads: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<Means>,
+    /// In place of the adapter's `approval`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) auto_accept: Option<Means>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) max_turns: Option<Means>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) quiet: Option<Means>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) session_id: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) resume: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) fork: Vec<String>,
+}
+
+/// How one option is fulfilled: by arguments and variables, or without any.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Means {
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) already: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) args: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) env: Variables,
+}
+
+/// What stops updates, telemetry and chatter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Quieten {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) args: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) env: Variables,
+}
+
+/// Where skills come from, where they are put, and how the agent is told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Skills {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) roots: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) project: Vec<String>,
+    /// `{private}`, `{private}/sub`, or the directory that is shared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) target: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) native: Vec<Native>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) args: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) env: Variables,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) json_env: JsonVariables,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) documents: JsonVariables,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hide: Option<Hide>,
+}
+
+/// A directory in which the agent looks for skills by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Native {
+    pub(super) at: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) upward: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) hidden: Hidden,
+}
+
+/// By what the copies in a native place are hidden from the model (SKL-14).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hidden {
+    /// By nothing: they stay visible.
+    #[default]
+    Never,
+    /// The hand-over makes the agent ignore the whole place.
+    Always,
+    /// Each copy is hidden singly.
+    Copies,
+    /// Only copies whose name is not in the merged set can be hidden.
+    Unmerged,
+}
+
+/// How single copies are hidden from the model: by name, or by path.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Hide {
+    /// By name: the word for a name of which another copy won.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shadowed: Option<String>,
+    /// By name: the word for a name whose native copy won.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) won: Option<String>,
+    /// By name: the word for a name that is not in the merged set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unmerged: Option<String>,
+    /// By path: what stands in the list for the file `{path}` (a TOML string).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) entry: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) args: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) json_env: JsonVariables,
+}
+
+/// Where the agent writes down what it did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Trajectory {
+    #[serde(default)]
+    pub(super) format: String,
+    /// The first that resolves is the one in use.
+    #[serde(default)]
+    pub(super) stores: Vec<String>,
+    /// Arguments that name another store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) flags: Vec<String>,
+}
+
+/// Arguments and variables that point the agent at something of ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Injection {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) args: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) env: Variables,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) json_env: JsonVariables,
+}
+
+/// How the agent's machine-readable result is asked for, and its format.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Report {
+    #[serde(default)]
+    pub(super) args: Vec<String>,
+    #[serde(default)]
+    pub(super) format: String,
+}
+
+/// How the agent is asked for its version, and which files show a login.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Probe {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) version: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) login: Vec<String>,
+}
+
+/// Where the agent says for how long it keeps its transcripts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Retention {
+    #[serde(default)]
+    pub(super) file: String,
+    #[serde(default)]
+    pub(super) key: String,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to this")]
+const fn is_yes(value: &bool) -> bool {
+    *value
+}

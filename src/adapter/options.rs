@@ -1,0 +1,143 @@
+//! What may be asked of an agent beside its prompt.
+//!
+//! Invariant: whether an option is fulfilled is read from the adapter's data,
+//! never from its name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::model::{Adapter, Launch, Means};
+use super::template::fill;
+
+/// `model`, `auto_accept`, `max_turns` and `quiet` of a harness.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PromptOptions {
+    /// The model, in the agent's own spelling.
+    pub model: Option<String>,
+    /// Whether the agent may act without asking.
+    pub auto_accept: bool,
+    /// The bound of its turns; none (or 0): no bound.
+    pub max_turns: Option<u32>,
+    /// Whether only the answer is wanted.
+    pub quiet: bool,
+}
+
+/// The key of one option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OptionKey {
+    /// `model`
+    Model,
+    /// `auto_accept`
+    AutoAccept,
+    /// `max_turns`
+    MaxTurns,
+    /// `quiet`
+    Quiet,
+}
+
+impl OptionKey {
+    /// All of them, in the order in which they stand in a command.
+    pub const ALL: [Self; 4] = [Self::Model, Self::AutoAccept, Self::MaxTurns, Self::Quiet];
+
+    /// The key as it is written in a configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::AutoAccept => "auto_accept",
+            Self::MaxTurns => "max_turns",
+            Self::Quiet => "quiet",
+        }
+    }
+}
+
+impl fmt::Display for OptionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// How an agent fulfils an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fulfilment {
+    /// By arguments or variables of its own.
+    ByFlag,
+    /// It does so anyway.
+    Already,
+    /// Not at all.
+    Never,
+}
+
+impl Fulfilment {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ByFlag => "by-flag",
+            Self::Already => "already",
+            Self::Never => "never",
+        }
+    }
+}
+
+impl Adapter {
+    /// How a one-shot of this agent fulfils an option.
+    #[must_use]
+    pub fn fulfils(&self, key: OptionKey) -> Fulfilment {
+        self.oneshot.as_ref().map_or(Fulfilment::Never, |launch| self.fulfilment(launch, key))
+    }
+
+    /// How a resident agent that is given a prompt first fulfils an option.
+    #[must_use]
+    pub fn resident_fulfils(&self, key: OptionKey) -> Fulfilment {
+        self.resident.as_ref().map_or(Fulfilment::Never, |launch| self.fulfilment(launch, key))
+    }
+
+    fn fulfilment(&self, launch: &Launch, key: OptionKey) -> Fulfilment {
+        match self.means(launch, key) {
+            None => Fulfilment::Never,
+            Some(means) if means.already => Fulfilment::Already,
+            Some(_) => Fulfilment::ByFlag,
+        }
+    }
+
+    pub(super) fn means<'a>(&'a self, launch: &'a Launch, key: OptionKey) -> Option<&'a Means> {
+        match key {
+            OptionKey::Model => launch.model.as_ref(),
+            OptionKey::AutoAccept => launch.auto_accept.as_ref().or(self.approval.as_ref()),
+            OptionKey::MaxTurns => launch.max_turns.as_ref(),
+            OptionKey::Quiet => launch.quiet.as_ref(),
+        }
+    }
+}
+
+/// Arguments and variables for the options that were asked for, or the first
+/// one that the agent cannot fulfil. `quiet` is a wish: it is on by default,
+/// so an agent that cannot be quiet is started all the same.
+pub(super) fn spell(
+    adapter: &Adapter,
+    launch: &Launch,
+    options: &PromptOptions,
+) -> Result<(Vec<String>, BTreeMap<String, String>), OptionKey> {
+    let (mut args, mut env) = (Vec::new(), BTreeMap::new());
+    let turns = options.max_turns.filter(|turns| *turns > 0).map(|turns| turns.to_string());
+    for key in OptionKey::ALL {
+        let value = match key {
+            OptionKey::Model => options.model.as_deref(),
+            OptionKey::AutoAccept => options.auto_accept.then_some(""),
+            OptionKey::MaxTurns => turns.as_deref(),
+            OptionKey::Quiet => options.quiet.then_some(""),
+        };
+        let Some(value) = value else { continue };
+        match adapter.means(launch, key) {
+            Some(means) if means.already => {}
+            Some(means) => {
+                args.extend(means.args.iter().map(|word| fill(word, "value", value)));
+                env.extend(means.env.iter().map(|(name, text)| (name.clone(), fill(text, "value", value))));
+            }
+            None if key == OptionKey::Quiet => {}
+            None => return Err(key),
+        }
+    }
+    Ok((args, env))
+}
