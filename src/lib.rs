@@ -4,5 +4,7 @@
 
 pub mod adapter;
 pub mod base;
+pub mod config;
+pub mod lifecycle;
 pub mod schedule;
 pub mod wire;
