@@ -1,3 +1,133 @@
-//! STUB, to be replaced by the config part: the model only.
+//! Layer 4: from configuration files to what the daemon supervises.
+//!
+//! The text of each file is parsed once (`document`, which knows where every
+//! key stands), merged and typed (`layers` and `raw`, by figment), checked value
+//! by value (`checks`) and key against key (`fit`), and becomes the [`model`].
+//! Every mistake of every file is found in one go, each with its place.
+//!
+//! Invariant: pure. What other files are like is asked of [`Lookup`]; home, time
+//! zone and environment come as [`Surroundings`].
 
-pub mod model;
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use chrono_tz::Tz;
+
+use crate::base::{Diagnostic, Sources};
+
+mod checks;
+mod codes;
+mod daemon;
+mod decode;
+mod definition;
+mod discover;
+mod document;
+mod fit;
+mod harness;
+mod keys;
+mod layers;
+mod load;
+mod model;
+mod path;
+mod raw;
+mod scalar;
+mod scope;
+mod signal;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use codes::CODES;
+pub use decode::decode;
+pub use definition::definition_json;
+pub use discover::{
+    DROP_IN_DIR, FILE_NAME, GlobalCandidates, file_kind, global_candidates, project_candidates, sanitise,
+};
+pub use keys::{Key, TableKind, known_keys};
+pub use load::load;
+pub use model::{
+    Configuration, DaemonSettings, Declared, Harness, Mode, Origin, Project, PromptSource, Timetable, Work,
+};
+
+use load::Context;
+
+/// Who may write a file, and so what it may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// The user's or the system's own file.
+    Global,
+    /// A file that lies in a project's directory.
+    Project,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// Its name as it was given, made absolute without following symlinks:
+    /// relative paths in it are taken from its directory (CFG-7).
+    pub file: Utf8PathBuf,
+    /// What it may hold.
+    pub kind: FileKind,
+    /// Its contents.
+    pub text: String,
+}
+
+/// What other files are like. The shell answers.
+pub trait Lookup {
+    /// Whether a prompt file can be used.
+    fn prompt_file(&self, path: &Utf8Path) -> PromptFile;
+    /// Whether an environment file can be used.
+    fn env_file(&self, path: &Utf8Path) -> EnvFile;
+}
+
+/// The state of a prompt file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptFile {
+    /// A regular, readable, non-blank UTF-8 file.
+    Good,
+    /// Nothing is there.
+    Missing,
+    /// A directory, a FIFO, a device.
+    NotRegular,
+    /// It cannot be read; the cause.
+    Unreadable(String),
+    /// It is no UTF-8.
+    NotUtf8,
+    /// It holds nothing but white space.
+    Blank,
+}
+
+/// The state of an environment file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnvFile {
+    /// It can be used.
+    Good,
+    /// Nothing is there.
+    Missing,
+    /// It cannot be read; the cause.
+    Unreadable(String),
+    /// Everybody can read it.
+    WorldReadable,
+}
+
+/// What a configuration is read in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The home directory, absolute.
+    pub home: Utf8PathBuf,
+    /// The system's time zone.
+    pub zone: Tz,
+    /// The environment of harnessd; only `HARNESSD_*` is looked at.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What came of reading.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The configuration; none if there is any error.
+    pub configuration: Option<Configuration>,
+    /// All mistakes and doubts, in the order of files and places.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that they point into.
+    pub sources: Sources,
+}

@@ -8,7 +8,7 @@ use super::args::Common;
 use super::failure::Failure;
 use crate::base::{HarnessName, Wall, parse_duration};
 use crate::client::Client;
-use crate::config::model::{Configuration, DaemonSettings, Harness};
+use crate::config::{Configuration, DaemonSettings, Harness};
 use crate::config::{Loaded, environment_settings};
 use crate::daemon::Options;
 use crate::host::{clock, files};

@@ -16,7 +16,7 @@ use super::lost::close_lost;
 use super::state::{Asker, ConfigStatus, Daemon};
 use super::workers::{Answer, Workers};
 use crate::base::{HarnessName, json_one};
-use crate::config::model::{Configuration, DaemonSettings};
+use crate::config::{Configuration, DaemonSettings};
 use crate::config::Loaded;
 use crate::host::lock::{DirLock, RunLocks};
 use crate::host::tree::Family;

@@ -7,7 +7,7 @@ use tracing::{error, info, warn};
 use super::output::Output;
 use super::state::{Asker, Daemon, Live, Main};
 use crate::base::{RunId, Trigger};
-use crate::config::model::Harness;
+use crate::config::Harness;
 use crate::host::logs::LogWriter;
 use crate::host::process::{SpawnError, spawn};
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};

@@ -11,7 +11,7 @@ use super::clients::Clients;
 use super::output::Output;
 use super::workers::Workers;
 use crate::base::{Now, RunId, Wall};
-use crate::config::model::Harness;
+use crate::config::Harness;
 use crate::host::clock;
 use crate::host::lock::RunLocks;
 use crate::host::timer::WallTimer;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::base::RunId;
-use crate::config::model::Harness;
+use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
 use crate::launch::{LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view};
 use crate::loader::{self, Selection};

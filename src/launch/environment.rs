@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::base::{HarnessName, RunId};
-use crate::config::model::Harness;
+use crate::config::Harness;
 use crate::skills::Bounds;
 
 /// What a start finds around it.

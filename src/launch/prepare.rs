@@ -10,7 +10,7 @@ use super::error::LaunchError;
 use super::skills::{handed_dir, skills_job};
 use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
 use crate::base::RunId;
-use crate::config::model::{Harness, PromptSource, Work};
+use crate::config::{Harness, PromptSource, Work};
 use crate::host::files;
 use crate::host::process::{SpawnSpec, StdinSource, find_program};
 use crate::skills;

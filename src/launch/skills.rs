@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::environment::Surroundings;
 use super::prepare::workdir;
 use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
-use crate::config::model::{Declared, Harness};
+use crate::config::{Declared, Harness};
 use crate::skills::{self, Job, Root, Target};
 use crate::wire::{SkillRank, SkillsView};
 

@@ -10,7 +10,7 @@ use crate::cli::args::NameArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
-use crate::config::model::{Configuration, Harness, Mode};
+use crate::config::{Configuration, Harness, Mode};
 use crate::daemon::{self, Foreground};
 use crate::lifecycle::RestartPolicy;
 use crate::wire::Run;

@@ -10,7 +10,7 @@ use crate::cli::args::{NextArgs, ScheduleArgs, ScheduleVerb};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
-use crate::config::model::Timetable;
+use crate::config::Timetable;
 use crate::host::{clock, zone};
 use crate::schedule::{Schedule, parse_zone};
 use crate::wire::FiringsView;

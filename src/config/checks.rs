@@ -1,0 +1,314 @@
+//! What can be said of the values of one table without looking at any other.
+//!
+//! Invariant: only keys that stand in the table itself are looked at, so that
+//! a mistake in `[defaults]` is reported there, once.
+
+use super::codes::{
+    BAD_PATH, BAD_VALUE, BAD_VARIABLE, BLANK_PROMPT, EMPTY_VALUE, ENV_FILE_MISSING, ENV_FILE_READABLE,
+    ENV_FILE_UNREADABLE, EXCLUSIVE_KEYS, GLOBAL_ONLY, NOT_SUPPORTED_YET, NUL_CHARACTER, PROMPT_FILE,
+    RESERVED_VARIABLE, SHELL_LINE, UNKNOWN_ADAPTER, WRONG_TYPE,
+};
+use super::keys::HARNESS_KEYS;
+use super::path::{PathError, resolve};
+use super::raw::RawHarness;
+use super::scalar::Element;
+use super::scope::Scope;
+use super::{Context, EnvFile, FileKind, PromptFile};
+use crate::base::{Diagnostic, nearest};
+
+/// Checks all values of one table.
+pub(super) fn check(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
+    later_keys(scope, raw);
+    strings(scope, raw);
+    exclusions(scope);
+    agent(scope, raw, context);
+    elements(scope, "args", raw.args.as_deref());
+    elements(scope, "check", raw.check.as_ref().map(|words| words.0.as_slice()));
+    elements(scope, "skill_paths", raw.skill_paths.as_deref());
+    skill_paths(scope, raw, context);
+    variables(scope, raw);
+    path(scope, "workdir", raw.workdir.as_deref(), context);
+    prompt_file(scope, raw, context);
+    env_file(scope, raw, context);
+}
+
+fn later_keys(scope: &mut Scope<'_>, raw: &RawHarness) {
+    for key in HARNESS_KEYS.iter().filter(|key| key.later) {
+        if !scope.has(key.name) {
+            continue;
+        }
+        let place = scope.key(&[key.name]);
+        if key.name == "mcp_allow" && scope.file.kind == FileKind::Project {
+            scope.note(
+                Diagnostic::error(GLOBAL_ONLY, place, "`mcp_allow` may stand in the global file only").help(
+                    "what a project may do to other harnesses is not the project's to say: remove it here",
+                ),
+            );
+        } else if key.name == "mcp_allow" && !permissions(scope, raw) || scope.broken(key.name) {
+            // Its own mistake has been reported.
+        } else {
+            scope.note(not_supported_yet(key.name, place));
+        }
+    }
+}
+
+/// Whether `mcp_allow` lists nothing but permissions.
+fn permissions(scope: &mut Scope<'_>, raw: &RawHarness) -> bool {
+    elements(scope, "mcp_allow", raw.mcp_allow.as_deref());
+    let words = raw.mcp_allow.iter().flatten().enumerate();
+    let wrong: Vec<(String, &str)> = words
+        .filter_map(|(at, word)| Some((at.to_string(), word.text()?)))
+        .filter(|(_, word)| !matches!(*word, "read" | "write"))
+        .collect();
+    for (at, word) in &wrong {
+        let message = format!("`mcp_allow`: `{}` is no permission", word.escape_debug());
+        let place = scope.value(&["mcp_allow", at]);
+        scope
+            .spoil("mcp_allow", Diagnostic::error(BAD_VALUE, place, message).help("write `read` or `write`"));
+    }
+    wrong.is_empty() && !scope.broken("mcp_allow")
+}
+
+/// The refusal of a key whose behaviour does not exist yet.
+pub(super) fn not_supported_yet(key: &str, place: crate::base::Place) -> Diagnostic {
+    Diagnostic::error(NOT_SUPPORTED_YET, place, format!("not supported yet: {key}"))
+        .help("remove it: this version would not do what it says")
+}
+
+fn strings(scope: &mut Scope<'_>, raw: &RawHarness) {
+    let all = [
+        ("cmd", raw.cmd.as_deref()),
+        ("agent", raw.agent.as_deref()),
+        ("prompt", raw.prompt.as_deref()),
+        ("model", raw.model.as_deref()),
+    ];
+    for (key, text) in all {
+        let Some(text) = text.filter(|_| scope.says(key)) else { continue };
+        if text.contains('\0') {
+            let message = format!("`{key}` holds a NUL character, which no program can be handed");
+            let place = scope.value(&[key]);
+            scope.spoil(key, Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`"));
+        } else if text.trim().is_empty() && key == "prompt" {
+            let place = scope.key(&[key]);
+            let diagnostic =
+                Diagnostic::error(BLANK_PROMPT, place, "the prompt holds nothing but white space");
+            scope.spoil(key, diagnostic.help("say what the agent is to do, or leave `prompt` out"));
+        } else if text.trim().is_empty() {
+            let place = scope.value(&[key]);
+            let diagnostic = Diagnostic::error(EMPTY_VALUE, place, format!("`{key}` is empty"));
+            scope.spoil(key, diagnostic.help(format!("give it a value, or leave `{key}` out")));
+        }
+    }
+    if let Some(cmd) = raw.cmd.as_deref().filter(|_| scope.says("cmd")) {
+        shell_line(scope, cmd);
+    }
+}
+
+/// A program's name may hold a space, but `cmd = "claude -p"` is the likelier reading.
+fn shell_line(scope: &mut Scope<'_>, cmd: &str) {
+    let Some((program, rest)) = cmd.trim().split_once(char::is_whitespace) else { return };
+    if program.contains('/') {
+        return;
+    }
+    let words = rest.split_whitespace().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+    let message = format!("`cmd` is one program, not a shell line: `{}` is looked up as a whole", cmd.trim());
+    let place = scope.value(&["cmd"]);
+    let help = format!("write `cmd = {program:?}` and `args = [{words}]`");
+    scope.note(Diagnostic::warning(SHELL_LINE, place, message).help(help));
+}
+
+/// `prompt`, `prompt_file` and `args` exclude each other within one table.
+fn exclusions(scope: &mut Scope<'_>) {
+    let pairs = [("prompt", "prompt_file"), ("prompt", "args"), ("prompt_file", "args")];
+    for (one, other) in pairs {
+        // With all three, the third pair says nothing new.
+        if !scope.has(one) || !scope.has(other) || (one == "prompt_file" && scope.has("prompt")) {
+            continue;
+        }
+        let (one_place, other_place) = (scope.key(&[one]), scope.key(&[other]));
+        let start = |place: &crate::base::Place| place.span.as_ref().map(|span| span.start);
+        let one_is_first = start(&one_place) < start(&other_place);
+        let (first, first_name, second) =
+            if one_is_first { (one_place, one, other_place) } else { (other_place, other, one_place) };
+        let help = if other == "args" {
+            "with a prompt the agent's own template makes the arguments: remove one of the two"
+        } else {
+            "remove one of the two"
+        };
+        let message = format!("`{one}` and `{other}` exclude each other");
+        scope.note(
+            Diagnostic::error(EXCLUSIVE_KEYS, second, message)
+                .help(help)
+                .related(first, format!("`{first_name}` stands here")),
+        );
+    }
+}
+
+fn agent(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
+    let Some(agent) = raw.agent.as_deref().filter(|_| scope.says("agent")) else { return };
+    if context.registry.find(agent).is_some() {
+        return;
+    }
+    if context.spoilt_adapters.iter().any(|name| name.eq_ignore_ascii_case(agent.trim())) {
+        scope.broken.insert("agent".to_owned());
+        return;
+    }
+    let ids = context.registry.ids();
+    let near = nearest(agent, ids.iter().copied());
+    let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
+    let help = if near.is_empty() {
+        format!("known agents: {}", quoted(&ids).join(", "))
+    } else {
+        format!("did you mean {}?", quoted(&near).join(" or "))
+    };
+    let whose = scope.harness.as_ref().map_or("`[defaults]`".to_owned(), |name| format!("harness `{name}`"));
+    let message = format!("{whose} names an unknown agent: `{}`", agent.escape_debug());
+    let place = scope.value(&["agent"]);
+    scope.spoil("agent", Diagnostic::error(UNKNOWN_ADAPTER, place, message).help(help));
+}
+
+/// Every element must be a string without NUL.
+fn elements(scope: &mut Scope<'_>, key: &str, list: Option<&[Element]>) {
+    let Some(list) = list.filter(|_| scope.says(key)) else { return };
+    for (at, element) in list.iter().enumerate() {
+        let index = at.to_string();
+        match element {
+            Element::Other => not_a_string(scope, key, &index, &format!("{key}[{at}]"), ""),
+            Element::Text(text) if text.contains('\0') => {
+                let message = format!("`{key}[{at}]` holds a NUL character, which no program can be handed");
+                let place = scope.value(&[key, &index]);
+                scope.spoil(
+                    key,
+                    Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`"),
+                );
+            }
+            Element::Text(_) => {}
+        }
+    }
+}
+
+fn not_a_string(scope: &mut Scope<'_>, key: &str, step: &str, shown: &str, before: &str) {
+    let path = scope.below(&[key, step]);
+    let node = scope.file.node(&path);
+    let kind = node.map_or("this", |node| node.kind());
+    let bare = scope.file.source(&path).filter(|_| node.is_some_and(|node| node.is_bare()));
+    let help = match bare {
+        Some(text) => format!("write `{before}\"{text}\"`"),
+        None => "every element is one string".to_owned(),
+    };
+    let place = scope.value(&[key, step]);
+    let message = format!("`{shown}` takes a string, not {kind}");
+    scope.spoil(key, Diagnostic::error(WRONG_TYPE, place, message).help(help));
+}
+
+fn bad_path(error: &PathError, key: &str, place: crate::base::Place) -> Diagnostic {
+    let code = match error {
+        PathError::Empty => EMPTY_VALUE,
+        PathError::Nul => NUL_CHARACTER,
+        PathError::OtherHome(_) => BAD_PATH,
+    };
+    Diagnostic::error(code, place, format!("`{key}`: {error}")).help(error.help())
+}
+
+fn skill_paths(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
+    if !scope.says("skill_paths") {
+        return;
+    }
+    for (at, entry) in raw.skill_paths.iter().flatten().enumerate() {
+        let Some(Err(error)) = entry.text().map(|text| resolve(text, &scope.file.dir, context.home)) else {
+            continue;
+        };
+        let place = scope.value(&["skill_paths", &at.to_string()]);
+        scope.spoil("skill_paths", bad_path(&error, &format!("skill_paths[{at}]"), place));
+    }
+}
+
+fn variables(scope: &mut Scope<'_>, raw: &RawHarness) {
+    if !scope.says("env") {
+        return;
+    }
+    let own = scope.file.table(&scope.below(&["env"]));
+    let entries = raw.env.iter().flatten().filter(|(name, _)| own.is_some_and(|own| own.contains_key(name)));
+    for (name, value) in entries {
+        let shown = name.escape_debug();
+        let place = scope.key(&["env", name]);
+        if name.is_empty() || name.contains(['=', '\0']) {
+            let message = format!("`{shown}` cannot be the name of an environment variable");
+            let diagnostic = Diagnostic::error(BAD_VARIABLE, place, message)
+                .help("a name is not empty and holds neither `=` nor a NUL character");
+            scope.spoil("env", diagnostic);
+        } else if name.starts_with("HARNESSD_") {
+            let message = format!("`{shown}` is reserved: harnessd sets `HARNESSD_*` for each run itself");
+            let diagnostic = Diagnostic::error(RESERVED_VARIABLE, place, message).help("choose another name");
+            scope.spoil("env", diagnostic);
+        }
+        match value {
+            Element::Other => {
+                not_a_string(scope, "env", name, &format!("env.{shown}"), &format!("{name} = "));
+            }
+            Element::Text(text) if text.contains('\0') => {
+                let message = format!("`env.{shown}` holds a NUL character, which no program can be handed");
+                let place = scope.value(&["env", name]);
+                let diagnostic =
+                    Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`");
+                scope.spoil("env", diagnostic);
+            }
+            Element::Text(_) => {}
+        }
+    }
+}
+
+/// Resolves a path key, or says why it cannot be.
+fn path(
+    scope: &mut Scope<'_>,
+    key: &str,
+    text: Option<&str>,
+    context: &Context<'_>,
+) -> Option<camino::Utf8PathBuf> {
+    let text = text.filter(|_| scope.says(key))?;
+    match resolve(text, &scope.file.dir, context.home) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            let place = scope.value(&[key]);
+            scope.spoil(key, bad_path(&error, key, place));
+            None
+        }
+    }
+}
+
+fn prompt_file(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
+    let Some(path) = path(scope, "prompt_file", raw.prompt_file.as_deref(), context) else { return };
+    let (why, help) = match context.lookup.prompt_file(&path) {
+        PromptFile::Good => return,
+        PromptFile::Missing => ("does not exist".to_owned(), "create it, or mend the path"),
+        PromptFile::NotRegular => ("is no regular file".to_owned(), "name a file, not a directory or device"),
+        PromptFile::Unreadable(cause) => (format!("cannot be read: {cause}"), "mend its permissions"),
+        PromptFile::NotUtf8 => ("is no UTF-8 text".to_owned(), "save it as UTF-8"),
+        PromptFile::Blank => {
+            ("holds nothing but white space".to_owned(), "write in it what the agent is to do")
+        }
+    };
+    let whose = scope.harness.as_ref().map_or(String::new(), |name| format!(" of harness `{name}`"));
+    let message = format!("the prompt file `{path}`{whose} {why}");
+    let place = scope.value(&["prompt_file"]);
+    scope.spoil("prompt_file", Diagnostic::error(PROMPT_FILE, place, message).help(help));
+}
+
+fn env_file(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
+    let Some(path) = path(scope, "env_file", raw.env_file.as_deref(), context) else { return };
+    let place = scope.value(&["env_file"]);
+    let (code, why, help) = match context.lookup.env_file(&path) {
+        EnvFile::Good => return,
+        EnvFile::Missing => {
+            (ENV_FILE_MISSING, "does not exist".to_owned(), "runs start without it until it does".to_owned())
+        }
+        EnvFile::Unreadable(cause) => {
+            (ENV_FILE_UNREADABLE, format!("cannot be read: {cause}"), "mend its permissions".to_owned())
+        }
+        EnvFile::WorldReadable => {
+            (ENV_FILE_READABLE, "can be read by everybody".to_owned(), format!("`chmod 600 {path}`"))
+        }
+    };
+    let message = format!("the environment file `{path}` {why}");
+    scope.note(Diagnostic::warning(code, place, message).help(help));
+}

@@ -1,0 +1,207 @@
+//! The daemon's own settings: built-in < `[daemon]` < `HARNESSD_*` (CFG-6).
+//!
+//! Invariant: a setting comes from the highest layer that says it, and an
+//! empty variable says nothing.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use figment::Figment;
+use figment::value::{Dict, Value};
+
+use super::checks::not_supported_yet;
+use super::codes::{BAD_PATH, BAD_SETTING, EMPTY_VALUE, NUL_CHARACTER, WRONG_TYPE};
+use super::document::File;
+use super::keys::{self, DAEMON_KEYS, Key};
+use super::layers::{Layer, dict_of, extract};
+use super::model::DaemonSettings;
+use super::path::{PathError, resolve};
+use super::raw::RawDaemon;
+use super::scalar::Element;
+use crate::base::{Diagnostic, Place};
+
+fn built_in() -> Figment {
+    let mut dict = Dict::new();
+    dict.insert("watch".to_owned(), true.into());
+    for (key, number) in [("crash_loop_exits", 5_i64), ("max_attempts", 10), ("skill_max_files", 4096)] {
+        dict.insert(key.to_owned(), number.into());
+    }
+    for (key, text) in [("crash_loop_window", "60s"), ("backoff_max", "5m")] {
+        dict.insert(key.to_owned(), text.into());
+    }
+    dict.insert("skill_max_bytes".to_owned(), Value::from(256_i64 << 20));
+    Figment::from(Layer::built_in("built-in settings", dict))
+}
+
+/// The `[daemon]` table of a file as it stands below the environment.
+#[derive(Debug, Default)]
+pub(super) struct DaemonLayer {
+    dict: Dict,
+    dir: Utf8PathBuf,
+}
+
+impl DaemonLayer {
+    /// The first file that has a table decides.
+    pub(super) fn or(self, later: Self) -> Self {
+        if self.dict.is_empty() { later } else { self }
+    }
+}
+
+/// Reads the `[daemon]` table of a global file.
+pub(super) fn daemon_table(file: &File, home: &Utf8Path) -> (DaemonLayer, Vec<Diagnostic>) {
+    let path = ["daemon"];
+    let mut layer = DaemonLayer { dict: Dict::new(), dir: file.dir.clone() };
+    let Some(table) = file.table(&path) else { return (layer, Vec::new()) };
+    let mut read = extract::<RawDaemon>(&built_in(), file, &path, dict_of(table), DAEMON_KEYS);
+    let mut found = read.found;
+    if let Some(raw) = &read.value {
+        for (key, text) in [("state_dir", &raw.state_dir), ("socket", &raw.socket)] {
+            let Some(Err(error)) = text.as_deref().map(|text| resolve(text, &file.dir, home)) else {
+                continue;
+            };
+            let place = file.value(&["daemon", key]);
+            let code = match error {
+                PathError::Empty => EMPTY_VALUE,
+                PathError::Nul => NUL_CHARACTER,
+                PathError::OtherHome(_) => BAD_PATH,
+            };
+            found.push(Diagnostic::error(code, place, format!("`{key}`: {error}")).help(error.help()));
+            read.dict.remove(key);
+        }
+        found.extend(later(file, raw, &read.dict));
+    }
+    layer.dict = read.dict;
+    (layer, found)
+}
+
+fn later(file: &File, raw: &RawDaemon, dict: &Dict) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (at, project) in raw.projects.iter().flatten().enumerate() {
+        if *project == Element::Other {
+            let index = at.to_string();
+            let path = ["daemon", "projects", index.as_str()];
+            let kind = file.node(&path).map_or("this", |node| node.kind());
+            let message = format!("`projects[{at}]` takes a path, not {kind}");
+            let help = "every element is one string";
+            found.push(Diagnostic::error(WRONG_TYPE, file.value(&path), message).help(help));
+        }
+    }
+    let wrong_projects = !found.is_empty();
+    for key in DAEMON_KEYS.iter().filter(|key| key.later && dict.contains_key(key.name)) {
+        if key.name != "projects" || !wrong_projects {
+            found.push(not_supported_yet(key.name, file.key(&["daemon", key.name])));
+        }
+    }
+    found
+}
+
+/// The settings, with the variables `HARNESSD_STATE_DIR`, `HARNESSD_SOCKET`,
+/// `HARNESSD_WATCH` … over the table. A relative path in a variable is left as
+/// it is, for the shell to read like one on its command line.
+pub(super) fn settings(
+    layer: &DaemonLayer,
+    env: &BTreeMap<String, String>,
+    home: &Utf8Path,
+) -> (DaemonSettings, Vec<Diagnostic>) {
+    let base = built_in().merge(Layer::of_file("[daemon]", &layer.dir, layer.dict.clone()));
+    let mut dict = Dict::new();
+    for key in DAEMON_KEYS.iter().filter(|key| !key.later) {
+        if let Some(text) = env.get(&variable(key)).filter(|text| !text.is_empty()) {
+            dict.insert(key.name.to_owned(), typed(key, text));
+        }
+    }
+    let mut found = Vec::new();
+    loop {
+        let merged = base.clone().merge(Layer::built_in("environment", dict.clone()));
+        match merged.extract::<RawDaemon>() {
+            Ok(raw) => {
+                let read = |key: &str, text: &Option<String>| {
+                    let text = text.as_deref()?;
+                    let dir = if dict.contains_key(key) { Utf8Path::new("") } else { &layer.dir };
+                    Some(resolve(text, dir, home).map_err(|error| (key.to_owned(), error)))
+                };
+                let (state_dir, socket) = (read("state_dir", &raw.state_dir), read("socket", &raw.socket));
+                for (key, error) in
+                    [&state_dir, &socket].into_iter().flatten().filter_map(|r| r.as_ref().err())
+                {
+                    found.push(bad_setting(key, &error.to_string(), error.help()));
+                }
+                return (made(&raw, state_dir, socket), found);
+            }
+            Err(error) => {
+                let key = error.path.first().cloned().unwrap_or_default();
+                if dict.remove(&key).is_none() {
+                    // The table below was clean when it was read by itself.
+                    return (defaults(), found);
+                }
+                found.push(wrong_setting(&key, &error, env));
+            }
+        }
+    }
+}
+
+/// What holds when nothing is said.
+pub(super) fn defaults() -> DaemonSettings {
+    DaemonSettings {
+        state_dir: None,
+        socket: None,
+        watch: true,
+        crash_loop_exits: 5,
+        crash_loop_window: std::time::Duration::from_secs(60),
+        max_attempts: 10,
+        backoff_max: std::time::Duration::from_secs(300),
+        skill_max_files: 4096,
+        skill_max_bytes: 256 << 20,
+    }
+}
+
+type ReadPath = Option<Result<Utf8PathBuf, (String, PathError)>>;
+
+fn made(raw: &RawDaemon, state_dir: ReadPath, socket: ReadPath) -> DaemonSettings {
+    DaemonSettings {
+        state_dir: state_dir.and_then(Result::ok),
+        socket: socket.and_then(Result::ok),
+        watch: raw.watch,
+        crash_loop_exits: raw.crash_loop_exits.0,
+        crash_loop_window: raw.crash_loop_window.0.0,
+        max_attempts: raw.max_attempts,
+        backoff_max: raw.backoff_max.0.0,
+        skill_max_files: raw.skill_max_files.0.into(),
+        skill_max_bytes: raw.skill_max_bytes.0.0,
+    }
+}
+
+fn variable(key: &Key) -> String {
+    format!("HARNESSD_{}", key.name.to_ascii_uppercase())
+}
+
+/// A variable's text as the type that its key takes, where it can be read so.
+fn typed(key: &Key, text: &str) -> Value {
+    match (key.name, text) {
+        ("state_dir" | "socket", _) => text.into(),
+        (_, "true") => true.into(),
+        (_, "false") => false.into(),
+        ("watch", "1") => true.into(),
+        ("watch", "0") => false.into(),
+        _ => text.parse::<i64>().map_or_else(|_| text.into(), Value::from),
+    }
+}
+
+fn wrong_setting(key: &str, error: &figment::Error, env: &BTreeMap<String, String>) -> Diagnostic {
+    let known = keys::find(DAEMON_KEYS, &[key.to_owned()]);
+    let takes = known.map_or("another value", |key| key.takes);
+    let name = format!("HARNESSD_{}", key.to_ascii_uppercase());
+    let written = env.get(&name).map_or("", String::as_str);
+    let message = match &error.kind {
+        figment::error::Kind::Message(text) => text.split('\n').next().unwrap_or(text).to_owned(),
+        _ => format!("takes {takes}, not `{}`", written.escape_debug()),
+    };
+    bad_setting(key, &message, &format!("set `{name}` to {takes}, or unset it"))
+}
+
+/// No file holds the environment: the place is named so, and has no span.
+fn bad_setting(key: &str, message: &str, help: &str) -> Diagnostic {
+    let place = Place { file: "environment".into(), span: None };
+    let name = format!("HARNESSD_{}", key.to_ascii_uppercase());
+    Diagnostic::error(BAD_SETTING, place, format!("`{name}`: {message}")).help(help)
+}

@@ -1,0 +1,219 @@
+//! One harness: from its table, over the defaults of its file, to the model.
+//!
+//! Invariant: a harness comes out only if nothing was wrong with it, and what
+//! is wrong with one harness is found whatever is wrong with the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use figment::Figment;
+use figment::value::{Dict, Value};
+
+use super::checks::check;
+use super::codes::{BAD_NAME, WRONG_TYPE};
+use super::definition::seal;
+use super::document::File;
+use super::fit;
+use super::keys::HARNESS_KEYS;
+use super::layers::{Layer, dict_of, extract};
+use super::model::{Declared, Harness, Mode, Origin, Project};
+use super::path::resolve;
+use super::raw::RawHarness;
+use super::scalar::Element;
+use super::scope::Scope;
+use super::{Context, FileKind};
+use crate::base::{Diagnostic, HarnessName};
+
+/// What all harnesses of one file share.
+pub(super) struct Shared<'a> {
+    /// The file.
+    pub(super) file: &'a File,
+    /// The project that it declares.
+    pub(super) project: Option<Project>,
+    /// The built-in defaults with the file's `[defaults]` over them.
+    base: Figment,
+    /// The keys of `[defaults]` with wrong values.
+    broken: BTreeSet<String>,
+    /// The skill roots of the file's `[defaults]`.
+    pub(super) skill_paths: Vec<(Declared, Utf8PathBuf)>,
+}
+
+/// Defaults that no file needs to say; what depends on other keys is not among them.
+fn built_in() -> Layer {
+    let mut dict = Dict::new();
+    for (key, switch) in [("auto_accept", false), ("quiet", true), ("use_default_skill_paths", true)] {
+        dict.insert(key.to_owned(), switch.into());
+    }
+    for (key, text) in [("restart_delay", "1s"), ("stop_signal", "TERM"), ("stop_timeout", "10s")] {
+        dict.insert(key.to_owned(), text.into());
+    }
+    dict.insert("keep_runs".to_owned(), 50_i64.into());
+    dict.insert("log_max_bytes".to_owned(), Value::from(64_i64 << 20));
+    Layer::built_in("built-in defaults", dict)
+}
+
+/// Reads `[defaults]`, so that its mistakes are reported once.
+pub(super) fn shared<'a>(
+    file: &'a File,
+    project: Option<Project>,
+    context: &Context<'_>,
+) -> (Shared<'a>, Vec<Diagnostic>) {
+    let bare = Figment::from(built_in());
+    let path = ["defaults"];
+    let Some(table) = file.table(&path) else {
+        let found = file.node(&path).map(|node| not_a_table(file, &path, node.kind()));
+        let shared = Shared { file, project, base: bare, broken: BTreeSet::new(), skill_paths: Vec::new() };
+        return (shared, found.into_iter().collect());
+    };
+    let mut read = extract::<RawHarness>(&bare, file, &path, dict_of(table), HARNESS_KEYS);
+    let raw = read.value.unwrap_or_default();
+    let mut scope =
+        Scope { file, path: path.to_vec(), table, harness: None, broken: read.broken, found: read.found };
+    check(&mut scope, &raw, context);
+    let skill_paths = if scope.says("skill_paths") { roots(&raw, file, context.home) } else { Vec::new() };
+    read.dict.retain(|key, _| !scope.broken.contains(key) && key != "skill_paths");
+    let base = bare.merge(Layer::of_file("defaults", &file.file, read.dict));
+    (Shared { file, project, base, broken: scope.broken, skill_paths }, scope.found)
+}
+
+/// What stands where a table should.
+pub(super) fn not_a_table(file: &File, path: &[&str], kind: &str) -> Diagnostic {
+    let name = path.join(".");
+    Diagnostic::error(WRONG_TYPE, file.key(path), format!("`{name}` takes a table, not {kind}"))
+        .help(format!("write `[{name}]` and its keys below it"))
+}
+
+fn roots(raw: &RawHarness, file: &File, home: &Utf8Path) -> Vec<(Declared, Utf8PathBuf)> {
+    let rank = match file.kind {
+        FileKind::Global => Declared::Global,
+        FileKind::Project => Declared::Project,
+    };
+    let texts = raw.skill_paths.iter().flatten().filter_map(Element::text);
+    texts.filter_map(|text| Some((rank, resolve(text, &file.dir, home).ok()?))).collect()
+}
+
+/// Reads the harness that the file calls `local`.
+pub(super) fn harness(
+    shared: &Shared<'_>,
+    local: &str,
+    global_roots: &[(Declared, Utf8PathBuf)],
+    context: &Context<'_>,
+) -> (Option<Harness>, Vec<Diagnostic>) {
+    let file = shared.file;
+    let path = ["harness", local];
+    let project = shared.project.as_ref();
+    let shown = project.map_or_else(|| local.to_owned(), |project| format!("{}/{local}", project.name));
+    let name = HarnessName::new(project.map(|project| project.name.as_str()), local);
+    let bad_name = name.as_ref().err().map(|_| {
+        let message = format!("`{}` is no name for a harness", local.escape_debug());
+        let mut one = Diagnostic::error(BAD_NAME, file.key(&path), message);
+        one.help = Some("a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit".to_owned());
+        one.of(shown.escape_debug().to_string())
+    });
+    let Some(table) = file.table(&path) else {
+        let kind = file.node(&path).map_or("nothing", |node| node.kind());
+        let wrong = not_a_table(file, &path, kind).of(shown);
+        return (None, bad_name.into_iter().chain([wrong]).collect());
+    };
+    let read = extract::<RawHarness>(&shared.base, file, &path, dict_of(table), HARNESS_KEYS);
+    let found =
+        bad_name.into_iter().chain(read.found.into_iter().map(|one| one.of(shown.as_str()))).collect();
+    let inherited = shared.broken.iter().filter(|key| !table.contains_key(key)).cloned();
+    let broken = read.broken.into_iter().chain(inherited).collect();
+    let mut scope = Scope { file, path: path.to_vec(), table, harness: Some(shown), broken, found };
+    let Some(raw) = read.value else { return (None, scope.found) };
+    check(&mut scope, &raw, context);
+    let mut roots_of_it = global_roots.to_vec();
+    if file.kind == FileKind::Project {
+        roots_of_it.extend(shared.skill_paths.iter().cloned());
+    }
+    roots_of_it.extend(roots(&raw, file, context.home));
+    let built = build(&mut scope, &raw, shared, context).zip(name.ok());
+    let failed = scope.failed();
+    let harness = built.filter(|_| !failed).map(|(parts, name)| {
+        seal(assemble(name, &scope, &raw, shared, context, parts, roots_of_it), &raw, context)
+    });
+    (harness, scope.found)
+}
+
+/// What the rules make of the keys that depend on each other.
+struct Parts {
+    adapter: Arc<crate::adapter::Adapter>,
+    work: super::Work,
+    mode: Mode,
+    enabled: bool,
+    tty: bool,
+    workdir: Option<Utf8PathBuf>,
+}
+
+fn build(
+    scope: &mut Scope<'_>,
+    raw: &RawHarness,
+    shared: &Shared<'_>,
+    context: &Context<'_>,
+) -> Option<Parts> {
+    let chosen = fit::choose(scope, raw, context);
+    let given = fit::prompt(scope, raw, &chosen);
+    let oneshot = fit::oneshot(scope, raw, &given);
+    fit::prompt_fits(scope, &chosen, &given, oneshot);
+    let options = fit::options(scope, raw, &chosen, &given, oneshot);
+    let (mode, enabled) = fit::mode(scope, raw, oneshot, context.zone);
+    let adapter = chosen.adapter.clone()?;
+    let workdir = path_of(raw.workdir.as_deref(), shared.file, context.home)
+        .or_else(|| shared.project.as_ref().map(|project| project.root.clone()));
+    let work = fit::work(raw, chosen, given, options, shared.file, context.home)?;
+    fit::rehearse(scope, &adapter, &work, matches!(mode, Mode::Resident { .. }), workdir.as_deref());
+    let tty = raw.tty.unwrap_or_else(|| match mode {
+        Mode::Resident { .. } => adapter.resident_tty(),
+        Mode::OneShot { .. } => false,
+    });
+    Some(Parts { adapter, work, mode, enabled, tty, workdir })
+}
+
+/// The path that a key holds; a wrong one has been reported.
+fn path_of(text: Option<&str>, file: &File, home: &Utf8Path) -> Option<Utf8PathBuf> {
+    text.and_then(|text| resolve(text, &file.dir, home).ok())
+}
+
+fn assemble(
+    name: HarnessName,
+    scope: &Scope<'_>,
+    raw: &RawHarness,
+    shared: &Shared<'_>,
+    context: &Context<'_>,
+    parts: Parts,
+    skill_paths: Vec<(Declared, Utf8PathBuf)>,
+) -> Harness {
+    let file = shared.file;
+    let env: BTreeMap<String, String> = raw
+        .env
+        .iter()
+        .flatten()
+        .filter_map(|(name, value)| Some((name.clone(), value.text()?.to_owned())))
+        .collect();
+    Harness {
+        name,
+        origin: Origin { file: file.file.clone(), line: file.line(&scope.header()) },
+        project: shared.project.clone(),
+        adapter: parts.adapter,
+        work: parts.work,
+        mode: parts.mode,
+        enabled: parts.enabled,
+        restart_delay: raw.restart_delay.as_ref().map_or(Duration::from_secs(1), |delay| delay.0.0),
+        workdir: parts.workdir,
+        env_file: path_of(raw.env_file.as_deref(), file, context.home),
+        env,
+        skill_paths,
+        use_default_skill_paths: raw.use_default_skill_paths.unwrap_or(true),
+        tty: parts.tty,
+        stop_signal: raw.stop_signal.as_ref().map_or(15, |signal| signal.0.0),
+        stop_timeout: raw.stop_timeout.as_ref().map_or(Duration::from_secs(10), |pause| pause.0.0),
+        keep_runs: raw.keep_runs.unwrap_or(50),
+        log_max_bytes: raw.log_max_bytes.as_ref().map_or(64 << 20, |size| size.0.0),
+        description: raw.description.clone(),
+        definition_hash: String::new(),
+        launch_hash: String::new(),
+    }
+}

@@ -1,0 +1,201 @@
+//! From files to a configuration, with all mistakes of all files at once.
+//!
+//! Invariant: diagnostics come in the order of the files and of their places
+//! in them, and a configuration comes out only if none of them is an error.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use chrono_tz::Tz;
+
+use super::codes::{DUPLICATE_HARNESS, DUPLICATE_PROJECT};
+use super::daemon::{DaemonLayer, daemon_table, settings};
+use super::definition::digest;
+use super::document::File;
+use super::harness::{Shared, harness, not_a_table, shared};
+use super::model::{Configuration, Harness};
+use super::{FileKind, Input, Loaded, Lookup, Surroundings, tables};
+use crate::adapter::{Adapter, Registry};
+use crate::base::{Diagnostic, HarnessName, Place, Severity, SourceText, Sources};
+
+/// What every check may need.
+pub(super) struct Context<'a> {
+    /// The built-in adapters and the user's.
+    pub(super) registry: &'a Registry,
+    /// Names of adapters whose tables are wrong.
+    pub(super) spoilt_adapters: &'a [String],
+    /// Answers about other files.
+    pub(super) lookup: &'a dyn Lookup,
+    /// The home directory.
+    pub(super) home: &'a Utf8Path,
+    /// The system's time zone.
+    pub(super) zone: Tz,
+    digests: RefCell<BTreeMap<String, String>>,
+}
+
+impl Context<'_> {
+    /// The digest of an adapter's data, made once an adapter.
+    pub(super) fn adapter_digest(&self, adapter: &Adapter) -> String {
+        let mut digests = self.digests.borrow_mut();
+        let made = || digest(&serde_json::to_value(adapter).unwrap_or_default());
+        digests.entry(adapter.id().to_owned()).or_insert_with(made).clone()
+    }
+}
+
+/// Diagnostics beside the position of their file.
+type Found = Vec<(usize, Diagnostic)>;
+
+/// Reads files that belong together: the global one, drop-ins, projects.
+///
+/// `[adapter.*]` and the skill roots of `[defaults]` of the global ones hold for
+/// all. To validate a project file by itself, hand in the selected global file
+/// too and leave out the diagnostics that are placed in it.
+pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) -> Loaded {
+    let mut sources = Sources::default();
+    let mut found: Found = Vec::new();
+    let mut files: Vec<Option<File>> = Vec::new();
+    for (at, input) in inputs.iter().enumerate() {
+        sources.insert(input.file.clone(), SourceText::new(input.text.as_str()));
+        let parsed = File::parse(input);
+        files.push(parsed.map_err(|error| found.push((at, error))).ok());
+    }
+    let (registry, spoilt, wrong) = tables::registry(&files);
+    found.extend(wrong);
+    let context = Context {
+        registry: &registry,
+        spoilt_adapters: &spoilt,
+        lookup,
+        home: &surroundings.home,
+        zone: surroundings.zone,
+        digests: RefCell::default(),
+    };
+    let all = shared_of(&files, &context, &mut found);
+    let global_roots: Vec<_> = all
+        .iter()
+        .filter(|(_, one)| one.project.is_none())
+        .flat_map(|(_, one)| one.skill_paths.clone())
+        .collect();
+    let mut harnesses: BTreeMap<HarnessName, Arc<Harness>> = BTreeMap::new();
+    let mut places: BTreeMap<(Option<&str>, &str), Place> = BTreeMap::new();
+    for (at, shared) in &all {
+        for local in names(shared, *at, &mut found) {
+            let (made, wrong) = harness(shared, local, &global_roots, &context);
+            found.extend(wrong.into_iter().map(|one| (*at, one)));
+            let project = shared.project.as_ref().map(|project| project.name.as_str());
+            let place = shared.file.header(&["harness", local]);
+            if let Some(first) = places.get(&(project, local)) {
+                let one = duplicate(local, &place, first).of(local);
+                // Two projects of one name are reported as such.
+                found.extend(project.is_none().then_some((*at, one)));
+                continue;
+            }
+            places.insert((project, local), place);
+            harnesses.extend(made.map(|made| (made.name.clone(), Arc::new(made))));
+        }
+    }
+    found.extend(project_clashes(&all));
+    let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
+    found.sort_by_key(|(at, one)| (*at, one.place.span.as_ref().map_or(0, |span| span.start)));
+    let diagnostics: Vec<Diagnostic> = found.into_iter().map(|(_, one)| one).collect();
+    let failed = diagnostics.iter().any(|one| one.severity == Severity::Error);
+    let files: Vec<Utf8PathBuf> = inputs.iter().map(|input| input.file.clone()).collect();
+    let configuration =
+        (!failed).then_some(Configuration { daemon, harnesses, registry: Arc::clone(&registry), files });
+    Loaded { configuration, diagnostics, sources }
+}
+
+/// Everything of each file but its harnesses.
+fn shared_of<'a>(
+    files: &'a [Option<File>],
+    context: &Context<'_>,
+    found: &mut Found,
+) -> Vec<(usize, Shared<'a>)> {
+    let mut all = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let Some(file) = file else { continue };
+        let mut note = |wrong: Vec<Diagnostic>| found.extend(wrong.into_iter().map(|one| (at, one)));
+        note(tables::root(file));
+        let project = match file.kind {
+            FileKind::Global => None,
+            FileKind::Project => {
+                let (project, wrong) = tables::project(file);
+                note(wrong);
+                Some(project)
+            }
+        };
+        let (shared, wrong) = shared(file, project, context);
+        note(wrong);
+        all.push((at, shared));
+    }
+    all
+}
+
+/// The names of the harnesses that a file declares.
+fn names<'a>(shared: &Shared<'a>, at: usize, found: &mut Found) -> Vec<&'a str> {
+    let file = shared.file;
+    let path = ["harness"];
+    match file.table(&path) {
+        Some(table) => table.iter().map(|(name, _)| name).collect(),
+        None => {
+            let wrong = file.node(&path).map(|node| {
+                let mut one = not_a_table(file, &path, node.kind());
+                one.help = Some("write `[harness.NAME]` for each harness".to_owned());
+                (at, one)
+            });
+            found.extend(wrong);
+            Vec::new()
+        }
+    }
+}
+
+fn duplicate(local: &str, place: &Place, first: &Place) -> Diagnostic {
+    let message = format!("harness `{}` is declared in two files", local.escape_debug());
+    Diagnostic::error(DUPLICATE_HARNESS, place.clone(), message)
+        .help("rename one of the two or remove it")
+        .related(first.clone(), "first declared here")
+}
+
+fn project_clashes(all: &[(usize, Shared<'_>)]) -> Found {
+    let mut first: BTreeMap<&str, &Shared<'_>> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (at, shared) in all {
+        let Some(project) = &shared.project else { continue };
+        let Some(earlier) = first.get(project.name.as_str()) else {
+            first.insert(&project.name, shared);
+            continue;
+        };
+        let place = |shared: &Shared<'_>| match shared.file.node(&["project", "name"]) {
+            Some(_) => shared.file.value(&["project", "name"]),
+            None => Place { file: shared.file.file.clone(), span: None },
+        };
+        let (here, there) = (&shared.file.dir, &earlier.file.dir);
+        let message = format!("two projects are named `{}`: `{there}` and `{here}`", project.name);
+        found.push((
+            *at,
+            Diagnostic::error(DUPLICATE_PROJECT, place(shared), message)
+                .help("give one of them another `[project] name`")
+                .related(place(earlier), "the other project"),
+        ));
+    }
+    found
+}
+
+fn daemon_of(
+    files: &[Option<File>],
+    surroundings: &Surroundings,
+    found: &mut Found,
+    after_all: usize,
+) -> super::DaemonSettings {
+    let mut layer = DaemonLayer::default();
+    let global = files.iter().enumerate().filter_map(|(at, file)| Some((at, file.as_ref()?)));
+    for (at, file) in global.filter(|(_, file)| file.kind == FileKind::Global) {
+        let (read, wrong) = daemon_table(file, &surroundings.home);
+        found.extend(wrong.into_iter().map(|one| (at, one)));
+        layer = layer.or(read);
+    }
+    let (settings, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
+    found.extend(wrong.into_iter().map(|one| (after_all, one)));
+    settings
+}

@@ -1,0 +1,109 @@
+//! Tables as they are written, before any rule.
+//!
+//! Invariant: each structure refuses keys that it does not know; values that
+//! have a form of their own (durations, schedules …) are in it. Whether a
+//! combination makes sense is for the rules.
+
+use std::collections::BTreeMap;
+
+use chrono_tz::Tz;
+use serde::Deserialize;
+
+use super::scalar::{Amount, Bound, CatchUp, Delay, Element, Parsed, Pause, Positive, Signal, Size, Words};
+use crate::lifecycle::RestartPolicy;
+use crate::schedule::{Overlap, Schedule};
+
+/// `[harness.NAME]` or `[defaults]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawHarness {
+    pub(super) cmd: Option<String>,
+    pub(super) args: Option<Vec<Element>>,
+    pub(super) agent: Option<String>,
+    pub(super) prompt: Option<String>,
+    pub(super) prompt_file: Option<String>,
+    pub(super) oneshot: Option<bool>,
+    pub(super) model: Option<String>,
+    pub(super) auto_accept: Option<bool>,
+    pub(super) max_turns: Option<u32>,
+    pub(super) quiet: Option<bool>,
+    pub(super) schedule: Option<Parsed<Schedule>>,
+    pub(super) timezone: Option<Parsed<Tz>>,
+    #[serde(rename = "jitter")]
+    _jitter: Option<Parsed<Pause>>,
+    pub(super) overlap: Option<Parsed<Overlap>>,
+    #[serde(rename = "catch_up")]
+    _catch_up: Option<Parsed<CatchUp>>,
+    #[serde(rename = "catch_up_window")]
+    _catch_up_window: Option<Parsed<Pause>>,
+    pub(super) timeout: Option<Parsed<Bound>>,
+    #[serde(rename = "first_output_timeout")]
+    _first_output_timeout: Option<Parsed<Bound>>,
+    #[serde(rename = "idle_timeout")]
+    _idle_timeout: Option<Parsed<Bound>>,
+    pub(super) check: Option<Words>,
+    #[serde(rename = "linger_timeout")]
+    _linger_timeout: Option<Parsed<Pause>>,
+    #[serde(rename = "exclusive")]
+    _exclusive: Option<bool>,
+    #[serde(rename = "mcp")]
+    _mcp: Option<bool>,
+    pub(super) restart: Option<Parsed<RestartPolicy>>,
+    pub(super) restart_delay: Option<Parsed<Delay>>,
+    pub(super) enabled: Option<bool>,
+    pub(super) workdir: Option<String>,
+    pub(super) env_file: Option<String>,
+    pub(super) env: Option<BTreeMap<String, Element>>,
+    pub(super) skill_paths: Option<Vec<Element>>,
+    pub(super) use_default_skill_paths: Option<bool>,
+    #[serde(rename = "harvest")]
+    _harvest: Option<bool>,
+    pub(super) mcp_allow: Option<Vec<Element>>,
+    pub(super) tty: Option<bool>,
+    pub(super) stop_signal: Option<Parsed<Signal>>,
+    pub(super) stop_timeout: Option<Parsed<Pause>>,
+    #[serde(rename = "budget")]
+    _budget: Option<RawBudget>,
+    pub(super) keep_runs: Option<u32>,
+    pub(super) log_max_bytes: Option<Parsed<Size>>,
+    pub(super) description: Option<String>,
+}
+
+/// `[harness.NAME.budget]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawBudget {
+    #[serde(rename = "max_cost_usd")]
+    _max_cost_usd: Option<Amount>,
+    #[serde(rename = "max_tokens")]
+    _max_tokens: Option<u64>,
+}
+
+/// `[daemon]`; what has a built-in default is always present after merging.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawDaemon {
+    #[serde(default)]
+    pub(super) state_dir: Option<String>,
+    #[serde(default)]
+    pub(super) socket: Option<String>,
+    pub(super) watch: bool,
+    pub(super) crash_loop_exits: Positive,
+    pub(super) crash_loop_window: Parsed<Bound>,
+    pub(super) max_attempts: u32,
+    pub(super) backoff_max: Parsed<Bound>,
+    pub(super) skill_max_files: Positive,
+    pub(super) skill_max_bytes: Parsed<Size>,
+    #[serde(default)]
+    pub(super) projects: Option<Vec<Element>>,
+    #[serde(default, rename = "max_parallel_runs")]
+    _max_parallel_runs: Option<Positive>,
+}
+
+/// `[project]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawProject {
+    pub(super) name: Option<String>,
+    pub(super) skills: Option<bool>,
+}
