@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
 }
 
 fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
-    let context = Context::new(&cli.common)?;
+    let context = Context::new(&cli.common);
     match &cli.verb {
         Verb::Run(args) => verbs::run::perform(&context, args),
         Verb::List => verbs::list::perform(&context, out),

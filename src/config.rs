@@ -122,7 +122,7 @@ pub struct Surroundings {
 }
 
 /// What came of reading.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Loaded {
     /// The configuration; none if there is any error.
     pub configuration: Option<Configuration>,

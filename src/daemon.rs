@@ -14,6 +14,7 @@ mod reload;
 mod requests;
 mod schedule_timer;
 mod signals;
+mod source;
 mod state;
 mod workers;
 

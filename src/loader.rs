@@ -7,12 +7,23 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::adapter::Registry;
 use crate::base::{Diagnostic, Place};
 use crate::config::{
-    self, EnvFile, FileKind, GlobalFile, Input, Loaded, Lookup, PromptFile, Surroundings, project_candidates,
+    self, Configuration, DaemonSettings, EnvFile, FileKind, GlobalCandidates, Input, Loaded, Lookup,
+    PromptFile, Surroundings, global_candidates, project_candidates,
 };
 use crate::host::files;
 use crate::host::zone;
+
+/// The global file, whether it exists or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GlobalFile {
+    /// Its absolute name.
+    pub file: Utf8PathBuf,
+    /// Whether it was named explicitly: then it must exist (CFG-1).
+    pub named: bool,
+}
 
 /// The files that one invocation is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,13 +37,19 @@ pub struct Selection {
 impl Selection {
     /// Finds the files: `flag` is `--config`, `cwd` the directory of the caller.
     #[must_use]
-    pub fn find(flag: Option<&Utf8Path>, env: &BTreeMap<String, String>, cwd: &Utf8Path, home: &Utf8Path) -> Self {
-        let candidates = config::global_candidates(flag, env, home);
-        let existing = candidates.iter().find(|candidate| candidate.named || candidate.file.exists());
-        let global = existing.or(candidates.first()).cloned().unwrap_or_else(|| GlobalFile {
-            file: Utf8PathBuf::from("/etc/harnessd/harness.toml"),
-            named: false,
-        });
+    pub fn find(
+        flag: Option<&Utf8Path>,
+        env: &BTreeMap<String, String>,
+        cwd: &Utf8Path,
+        home: &Utf8Path,
+    ) -> Self {
+        let global = match global_candidates(flag, env, home) {
+            GlobalCandidates::Named(file) => GlobalFile { file: cwd.join(file), named: true },
+            GlobalCandidates::Search(places) => {
+                let existing = places.iter().find(|place| place.exists()).or(places.first());
+                GlobalFile { file: existing.cloned().unwrap_or_default(), named: false }
+            }
+        };
         let project = project_candidates(cwd, home)
             .into_iter()
             .find(|file| file.exists() && !files::same_file(file, &global.file));
@@ -55,11 +72,48 @@ impl Selection {
     }
 }
 
+/// The daemon's settings: those of the configuration, or where that has mistakes the built-in ones
+/// under the environment's.
+#[must_use]
+pub fn settings(loaded: &Loaded, home: &Utf8Path) -> DaemonSettings {
+    match &loaded.configuration {
+        Some(found) => found.daemon.clone(),
+        None => load(&[], home).configuration.map(|empty| empty.daemon).unwrap_or_default(),
+    }
+}
+
+/// A configuration without harnesses.
+#[must_use]
+pub fn nothing(settings: &DaemonSettings) -> Configuration {
+    Configuration {
+        daemon: settings.clone(),
+        harnesses: BTreeMap::new(),
+        registry: Registry::builtin(),
+        files: Vec::new(),
+    }
+}
+
 /// Reads and checks the global file alone: what the daemon runs.
 #[must_use]
 pub fn load_global(selection: &Selection, home: &Utf8Path) -> Loaded {
     let global = selection.present().into_iter().filter(|(_, kind)| *kind == FileKind::Global);
     load(&global.collect::<Vec<_>>(), home)
+}
+
+/// Reads and checks one file by itself (CFG-9): what the selected global file says about adapters
+/// and defaults is known to it, but only this file's mistakes are told.
+#[must_use]
+pub fn load_alone(selection: &Selection, file: &Utf8Path, kind: FileKind, home: &Utf8Path) -> Loaded {
+    let one = (file.to_owned(), kind);
+    let global = selection.present().into_iter().filter(|(_, known)| *known == FileKind::Global);
+    let list: Vec<_> = match kind {
+        FileKind::Global => vec![one],
+        FileKind::Project => global.chain([one]).collect(),
+    };
+    let mut loaded = load(&list, home);
+    loaded.diagnostics.retain(|one| one.place.file == file);
+    loaded.sources.keep(file);
+    loaded
 }
 
 /// Reads and checks files together.
@@ -81,7 +135,7 @@ pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
         }
     }
     let surroundings =
-        Surroundings { home: home.to_owned(), zone: zone::system(), env: files::text_env().clone() };
+        Surroundings { home: home.to_owned(), zone: zone::system(), env: files::text_environment() };
     let mut loaded = config::load(&inputs, &surroundings, &Disk);
     if !unread.is_empty() {
         loaded.configuration = None;
@@ -97,13 +151,13 @@ struct Disk;
 
 impl Lookup for Disk {
     fn prompt_file(&self, path: &Utf8Path) -> PromptFile {
-        match files::prompt_state(path) {
-            files::PromptState::Good { bytes } => PromptFile::Good { bytes },
-            files::PromptState::Missing => PromptFile::Missing,
-            files::PromptState::NotRegular => PromptFile::NotRegular,
-            files::PromptState::Unreadable(cause) => PromptFile::Unreadable(cause),
-            files::PromptState::NotUtf8 => PromptFile::NotUtf8,
-            files::PromptState::Blank => PromptFile::Blank,
+        match files::prompt_file_state(path) {
+            files::PromptFileState::Good => PromptFile::Good,
+            files::PromptFileState::Missing => PromptFile::Missing,
+            files::PromptFileState::NotRegular => PromptFile::NotRegular,
+            files::PromptFileState::Unreadable(cause) => PromptFile::Unreadable(cause),
+            files::PromptFileState::NotUtf8 => PromptFile::NotUtf8,
+            files::PromptFileState::Blank => PromptFile::Blank,
         }
     }
 

@@ -161,6 +161,14 @@ impl Store {
         Ok(RunLookupError::Unknown { part: part.to_owned(), nearest: near })
     }
 
+    /// The names of all harnesses that have runs.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn harnesses(&self) -> Result<Vec<String>, StoreError> {
+        self.read(read::harnesses)
+    }
+
     /// Runs without an outcome, oldest first.
     ///
     /// # Errors

@@ -15,8 +15,21 @@ const PURE_FILES: &[&str] = &["src/skills/merge.rs", "src/skills/plan.rs"];
 
 /// What a pure module may not name.
 const IMPURE: &[&str] = &[
-    "std::fs", "std::net", "std::process", "std::thread", "std::env", "std::os", "SystemTime", "Instant::now",
-    "Utc::now", "Local::now", "nix::", "rusqlite::", "calloop::", "env::var", "std::io::stdin",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::env",
+    "std::os",
+    "SystemTime",
+    "Instant::now",
+    "Utc::now",
+    "Local::now",
+    "nix::",
+    "rusqlite::",
+    "calloop::",
+    "env::var",
+    "std::io::stdin",
 ];
 
 fn sources() -> Vec<PathBuf> {
@@ -140,7 +153,9 @@ fn pure_modules_touch_nothing() {
     let mut wrong = Vec::new();
     for path in sources() {
         let named = path.to_str().unwrap();
-        if !PURE.contains(&module_of(&path).as_str()) && !PURE_FILES.contains(&named) || named.ends_with("tests.rs") {
+        if !PURE.contains(&module_of(&path).as_str()) && !PURE_FILES.contains(&named)
+            || named.ends_with("tests.rs")
+        {
             continue;
         }
         let code = code(&fs::read_to_string(&path).unwrap());

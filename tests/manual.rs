@@ -12,5 +12,8 @@ fn the_manual_page_is_current() {
     if std::env::var_os("HARNESSD_BLESS").is_some() {
         fs::write("man/harnessd.1", &made).unwrap();
     }
-    assert!(fs::read_to_string("man/harnessd.1").unwrap() == made, "run HARNESSD_BLESS=1 cargo test --test manual");
+    assert!(
+        fs::read_to_string("man/harnessd.1").unwrap() == made,
+        "run HARNESSD_BLESS=1 cargo test --test manual"
+    );
 }

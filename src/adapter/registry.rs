@@ -83,6 +83,12 @@ impl Adapter {
         &self.search
     }
 
+    /// Whether skills are projected for it (SKL-12).
+    #[must_use]
+    pub fn takes_skills(&self) -> bool {
+        self.skills.as_ref().is_some_and(|skills| skills.target.is_some())
+    }
+
     /// Whether a resident agent runs under a terminal unless told otherwise.
     #[must_use]
     pub const fn resident_tty(&self) -> bool {

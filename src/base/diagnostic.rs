@@ -164,6 +164,11 @@ impl Sources {
         self.0.extend(other.0);
     }
 
+    /// Drops all files but one.
+    pub fn keep(&mut self, file: &Utf8Path) {
+        self.0.retain(|name, _| name == file);
+    }
+
     /// How many files there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -8,9 +8,10 @@ use super::args::Common;
 use super::failure::Failure;
 use crate::base::{HarnessName, Wall, parse_duration};
 use crate::client::Client;
+use crate::config::Loaded;
 use crate::config::{Configuration, DaemonSettings, Harness};
-use crate::config::{Loaded, environment_settings};
 use crate::daemon::Options;
+use crate::host::limits::InheritedLimits;
 use crate::host::{clock, files};
 use crate::launch::Surroundings;
 use crate::loader::{self, Selection};
@@ -21,34 +22,39 @@ use crate::wire::{ErrorBody, ErrorCode, Op};
 pub(super) struct Context {
     pub(super) env: BTreeMap<String, String>,
     pub(super) home: Utf8PathBuf,
+    pub(super) cwd: Utf8PathBuf,
     pub(super) selection: Selection,
     state_dir: Option<Utf8PathBuf>,
     socket: Option<Utf8PathBuf>,
 }
 
 impl Context {
-    pub(super) fn new(common: &Common) -> Result<Self, Failure> {
-        let env = files::text_env();
-        let home = files::home_dir();
+    pub(super) fn new(common: &Common) -> Self {
+        let env = files::text_environment();
+        let home = files::home_directory();
         let cwd = files::current_dir().unwrap_or_else(|| home.clone());
-        let settings = environment_settings(&env).map_err(|cause| Failure::Usage(cause.to_string()))?;
         let absolute = |path: &Utf8PathBuf| cwd.join(path);
         let flag = common.config.as_ref().map(absolute);
         let selection = Selection::find(flag.as_deref(), &env, &cwd, &home);
-        let state_dir = common.state_dir.as_ref().map(absolute).or(settings.state_dir);
-        let socket = common.socket.as_ref().map(absolute).or(settings.socket);
-        Ok(Self { env, home, selection, state_dir, socket })
+        let state_dir = common.state_dir.as_ref().map(absolute);
+        let socket = common.socket.as_ref().map(absolute);
+        Self { env, home, cwd, selection, state_dir, socket }
     }
 
     /// What the daemon is told.
     pub(super) fn options(&self) -> Options {
-        Options { selection: self.selection.clone(), state_dir: self.state_dir.clone(), socket: self.socket.clone() }
+        Options {
+            selection: self.selection.clone(),
+            cwd: self.cwd.clone(),
+            state_dir: self.state_dir.clone(),
+            socket: self.socket.clone(),
+        }
     }
 
     /// The settings of the global file, or the built-in ones when it has errors.
     fn settings(&self) -> DaemonSettings {
         let loaded = loader::load_global(&self.selection, &self.home);
-        loaded.configuration.map(|found| found.daemon).unwrap_or_default()
+        loader::settings(&loaded, &self.home)
     }
 
     /// The state directory: flag or variable, then `[daemon]`, then the usual place.
@@ -124,9 +130,10 @@ impl Context {
     pub(super) fn surroundings(&self, settings: &DaemonSettings) -> Surroundings {
         Surroundings {
             home: self.home.clone(),
-            env: files::whole_env(),
+            env: files::whole_environment(),
             state: self.state_dir(),
             bounds: Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes },
+            limits: InheritedLimits::default(),
         }
     }
 }
@@ -137,6 +144,8 @@ pub(super) fn since(text: &str) -> Result<Wall, Failure> {
         return Ok(clock::now().wall - back);
     }
     Wall::parse_rfc3339(text).map_err(|_| {
-        Failure::Usage(format!("`{text}` is no time: write one like `2026-11-30T08:00:00Z`, or a while back like `12h`"))
+        Failure::Usage(format!(
+            "`{text}` is no time: write one like `2026-11-30T08:00:00Z`, or a while back like `12h`"
+        ))
     })
 }

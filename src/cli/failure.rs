@@ -63,6 +63,7 @@ impl Failure {
                 ErrorBody::new(ErrorCode::AlreadyRunning, cause.to_string())
                     .help("stop that daemon, or choose another directory with `--state-dir`")
             }
+            Self::Store(cause) | Self::Daemon(DaemonError::Store(cause)) => cause.body(),
             other => ErrorBody::new(ErrorCode::Internal, other.to_string()),
         }
     }
@@ -70,6 +71,6 @@ impl Failure {
 
 impl From<ConnectError> for Failure {
     fn from(cause: ConnectError) -> Self {
-        Self::Said(cause.to_wire())
+        Self::Said(cause.body())
     }
 }

@@ -29,7 +29,10 @@ use crate::wire::{ErrorBody, ErrorCode, Op};
 /// Reads the daemon's answer.
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|cause| {
-        Failure::Said(ErrorBody::new(ErrorCode::VersionMismatch, format!("the daemon's answer is not understood: {cause}")))
+        Failure::Said(ErrorBody::new(
+            ErrorCode::VersionMismatch,
+            format!("the daemon's answer is not understood: {cause}"),
+        ))
     })
 }
 

@@ -52,6 +52,12 @@ pub struct DaemonSettings {
     pub skill_max_bytes: u64,
 }
 
+impl Default for DaemonSettings {
+    fn default() -> Self {
+        super::daemon::defaults()
+    }
+}
+
 /// Where a harness is declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use calloop::generic::Generic;
 use calloop::timer::{TimeoutAction, Timer};
-use calloop::{EventLoop, Interest, Mode, PostAction, channel};
+use calloop::{EventLoop, PostAction, channel};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 use tracing::{error, info, warn};
@@ -13,15 +12,21 @@ use tracing::{error, info, warn};
 use super::clients::Clients;
 use super::error::DaemonError;
 use super::lost::close_lost;
+use super::signals::tell_manager;
+use super::source::{loop_error, readable};
 use super::state::{Asker, ConfigStatus, Daemon};
 use super::workers::{Answer, Workers};
 use crate::base::{HarnessName, json_one};
-use crate::config::{Configuration, DaemonSettings};
 use crate::config::Loaded;
-use crate::host::lock::{DirLock, RunLocks};
-use crate::host::tree::Family;
+use crate::config::{Configuration, DaemonSettings};
+use crate::host::files::{self, Places};
+use crate::host::lock::DirLock;
+use crate::host::run_lock::RunLocks;
+use crate::host::signals::Signals;
+use crate::host::socket::Listener;
 use crate::host::timer::WallTimer;
-use crate::host::{clock, files, limits, memory, signals, socket, tree};
+use crate::host::tree::Family;
+use crate::host::{clock, entropy, limits, memory, notify, tree};
 use crate::launch::Surroundings;
 use crate::loader::{self, Selection};
 use crate::skills::Bounds;
@@ -37,26 +42,37 @@ const BUFFER: usize = 64 * 1024;
 pub struct Options {
     /// Its configuration files.
     pub selection: Selection,
-    /// `--state-dir` or its variable.
+    /// The directory that relative settings of the environment are taken from.
+    pub cwd: Utf8PathBuf,
+    /// `--state-dir`.
     pub state_dir: Option<Utf8PathBuf>,
-    /// `--socket` or its variable.
+    /// `--socket`.
     pub socket: Option<Utf8PathBuf>,
 }
 
 impl Options {
-    /// The state directory: flag or variable, then `[daemon]`, then the usual place.
-    #[must_use]
-    pub fn state_path(&self, settings: &DaemonSettings) -> Utf8PathBuf {
-        self.state_dir.clone().or_else(|| settings.state_dir.clone()).unwrap_or_else(files::state_dir)
+    /// The state directory that was chosen: by the flag, a variable or `[daemon]`.
+    fn chosen_state(&self, settings: &DaemonSettings) -> Option<Utf8PathBuf> {
+        self.state_dir.as_ref().or(settings.state_dir.as_ref()).map(|state| self.cwd.join(state))
     }
 
-    /// The control socket: flag or variable, then `[daemon]`, then inside a state directory that
-    /// was chosen, then the usual place. So two daemons with two state directories never meet.
+    /// The state directory: the chosen one, else the usual place.
+    #[must_use]
+    pub fn state_path(&self, settings: &DaemonSettings) -> Utf8PathBuf {
+        self.chosen_state(settings).unwrap_or_else(|| Places::of_this_process().state)
+    }
+
+    /// The control socket: flag, variable or `[daemon]`, then inside a state directory that was
+    /// chosen, then the usual place. So two daemons with two state directories never meet.
     #[must_use]
     pub fn socket_path(&self, settings: &DaemonSettings) -> Utf8PathBuf {
-        let chosen = self.state_dir.as_ref().or(settings.state_dir.as_ref());
-        let inside = || chosen.map(|state| state.join("harnessd.sock"));
-        self.socket.clone().or_else(|| settings.socket.clone()).or_else(inside).unwrap_or_else(files::socket_path)
+        let named = self.socket.as_ref().or(settings.socket.as_ref()).map(|socket| self.cwd.join(socket));
+        let inside = || self.chosen_state(settings).map(|state| state.join("harnessd.sock"));
+        let usual = || {
+            let places = Places::of_this_process();
+            places.socket(&places.state)
+        };
+        named.or_else(inside).unwrap_or_else(usual)
     }
 }
 
@@ -77,27 +93,30 @@ pub struct Foreground {
 /// [`DaemonError`], when it cannot run at all.
 pub fn run(options: &Options) -> Result<(), DaemonError> {
     let mut event_loop = new_loop()?;
-    let home = files::home_dir();
+    let home = files::home_directory();
     let loaded = loader::load_global(&options.selection, &home);
-    let settings = loaded.configuration.as_ref().map(|found| found.daemon.clone()).unwrap_or_default();
+    let settings = loader::settings(&loaded, &home);
     let state = options.state_path(&settings);
     let socket_path = options.socket_path(&settings);
     make_state_dir(&state)?;
-    let _lock = DirLock::acquire(&state).map_err(|cause| DaemonError::Locked { path: state.clone(), cause })?;
+    let _lock = DirLock::acquire(&state.join("lock"))
+        .map_err(|cause| DaemonError::Locked { path: state.clone(), cause })?;
     let mut store = Store::open(&state)?;
-    let mut locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
-    close_lost(&mut store, &mut locks)?;
-    let remembered = store.remembered()?;
-    let listener = socket::listen(&socket_path)?;
+    let locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
+    close_lost(&mut store, &locks)?;
+    let known = store.remembered()?;
+    let remembered =
+        Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
+    let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
-    daemon.listen(listener.take()).map_err(|cause| DaemonError::system("control socket")(std::io::Error::from(cause)))?;
+    daemon.listen(listener)?;
     register(&mut daemon)?;
     daemon.boot(loaded, remembered);
     daemon.watch_files();
     daemon.start_watchdog();
     memory::trim();
     info!(socket = %socket_path, version = env!("CARGO_PKG_VERSION"), "ready");
-    daemon.notifier.ready();
+    tell_manager(notify::ready("running"));
     turn_until_finished(&mut event_loop, &mut daemon)?;
     daemon.kill_unclaimed();
     info!("stopped");
@@ -115,7 +134,7 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     let locks = RunLocks::open(state).map_err(DaemonError::system("run locks"))?;
     let settings = what.configuration.daemon.clone();
     let mut daemon =
-        assemble(&event_loop, options, files::home_dir(), state.to_owned(), &settings, store, locks)?;
+        assemble(&event_loop, options, files::home_directory(), state.to_owned(), &settings, store, locks)?;
     daemon.foreground = true;
     daemon.echo = !what.quiet;
     register(&mut daemon)?;
@@ -125,7 +144,8 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     daemon.feed(Event::Once { ticket, name: what.name });
     turn_until_finished(&mut event_loop, &mut daemon)?;
     let reply = daemon.foreground_reply.take();
-    let reply = reply.unwrap_or_else(|| Err(ErrorBody::new(crate::wire::ErrorCode::Internal, "the run gave no record")))?;
+    let reply = reply
+        .unwrap_or_else(|| Err(ErrorBody::new(crate::wire::ErrorCode::Internal, "the run gave no record")))?;
     let run: Result<Run, _> = serde_json::from_value(reply);
     run.map_err(|cause| DaemonError::Setting(format!("the run's record: {cause}")))
 }
@@ -135,7 +155,8 @@ fn new_loop() -> Result<EventLoop<'static, Daemon>, DaemonError> {
 }
 
 fn make_state_dir(state: &Utf8Path) -> Result<(), DaemonError> {
-    files::make_private_dir(state).map_err(|cause| DaemonError::StateDirectory { path: state.to_owned(), cause })
+    files::private_directory(state)
+        .map_err(|cause| DaemonError::StateDirectory { path: state.to_owned(), cause })
 }
 
 fn assemble(
@@ -147,7 +168,7 @@ fn assemble(
     store: Store,
     locks: RunLocks,
 ) -> Result<Daemon, DaemonError> {
-    limits::raise().map_err(DaemonError::system("limit of open files"))?;
+    let inherited = limits::raise_descriptors().map_err(DaemonError::system("limit of open files"))?;
     tree::become_subreaper().map_err(DaemonError::system("subreaper"))?;
     let handle = event_loop.handle();
     let (workers, answers) = Workers::new();
@@ -156,16 +177,17 @@ fn assemble(
             daemon.answered(answer);
         }
     });
-    answered.map_err(|cause| DaemonError::system("workers")(std::io::Error::from(calloop::Error::from(cause))))?;
+    answered.map_err(loop_error)?;
     let around = Arc::new(Surroundings {
         home,
-        env: files::whole_env(),
+        env: files::whole_environment(),
         state,
         bounds: Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes },
+        limits: inherited,
     });
     Ok(Daemon {
         handle,
-        supervisor: Supervisor::new(clock::entropy()),
+        supervisor: Supervisor::new(entropy::seed()),
         effects: Vec::new(),
         store,
         backlog: Vec::new(),
@@ -191,6 +213,8 @@ fn assemble(
         reload_running: None,
         reload_next: None,
         watcher: None,
+        listener: None,
+        signals: Signals::install().map_err(DaemonError::system("signals"))?,
         wall_timer: WallTimer::new().map_err(DaemonError::system("timer"))?,
         wall_timer_set: None,
         started_at: clock::now().wall,
@@ -203,27 +227,27 @@ fn assemble(
 
 /// Registers signals and the timer of schedules.
 fn register(daemon: &mut Daemon) -> Result<(), DaemonError> {
-    let loop_error = |cause: calloop::Error| DaemonError::system("event loop")(std::io::Error::from(cause));
-    let signals = signals::install().map_err(DaemonError::system("signals"))?;
-    let source = Generic::new(signals, Interest::READ, Mode::Level);
-    let heard = daemon.handle.insert_source(source, |_, signals, daemon: &mut Daemon| {
-        for signal in signals.read()? {
+    let source = readable(&daemon.signals).map_err(DaemonError::system("signals"))?;
+    let heard = daemon.handle.insert_source(source, |_, _, daemon: &mut Daemon| {
+        for signal in daemon.signals.read()? {
             daemon.signalled(signal);
         }
         Ok(PostAction::Continue)
     });
-    heard.map_err(|cause| loop_error(cause.into()))?;
-    let timer = daemon.wall_timer.shared().map_err(DaemonError::system("timer"))?;
-    let source = Generic::new(timer, Interest::READ, Mode::Level);
-    let woken = daemon.handle.insert_source(source, |_, timer, daemon: &mut Daemon| {
-        timer.read()?;
+    heard.map_err(loop_error)?;
+    let source = readable(&daemon.wall_timer).map_err(DaemonError::system("timer"))?;
+    let woken = daemon.handle.insert_source(source, |_, _, daemon: &mut Daemon| {
+        daemon.wall_timer.read()?;
         daemon.wall_timer_set = None;
         Ok(PostAction::Continue)
     });
-    woken.map_err(|cause| loop_error(cause.into())).map(drop)
+    woken.map_err(loop_error).map(drop)
 }
 
-fn turn_until_finished(event_loop: &mut EventLoop<'static, Daemon>, daemon: &mut Daemon) -> Result<(), DaemonError> {
+fn turn_until_finished(
+    event_loop: &mut EventLoop<'static, Daemon>,
+    daemon: &mut Daemon,
+) -> Result<(), DaemonError> {
     daemon.turn();
     while !daemon.finished() {
         let patience = daemon.patience();
@@ -238,14 +262,16 @@ fn turn_until_finished(event_loop: &mut EventLoop<'static, Daemon>, daemon: &mut
 impl Daemon {
     /// Puts the first configuration in force, or says why there is none.
     fn boot(&mut self, loaded: Loaded, remembered: Remembered) {
-        self.config.diagnostics = loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
+        self.config.diagnostics =
+            loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
         super::reload::log_diagnostics(&loaded);
+        let settings = loader::settings(&loaded, &self.around.home);
         let configuration = loaded.configuration.unwrap_or_else(|| {
             self.config.state = ConfigState::Rejected;
             error!("the configuration has errors: nothing of it is in force; mend it and reload");
-            Configuration::empty()
+            loader::nothing(&settings)
         });
-        self.config.files = configuration.files.clone();
+        self.config.files.clone_from(&configuration.files);
         self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
     }
 
@@ -259,10 +285,10 @@ impl Daemon {
 
     /// Tells systemd that the loop turns, when it asked to be told.
     fn start_watchdog(&mut self) {
-        let Some(every) = self.notifier.watchdog() else { return };
+        let Some(every) = notify::watchdog() else { return };
         let timer = Timer::from_duration(every);
-        let inserted = self.handle.insert_source(timer, move |_, (), daemon: &mut Self| {
-            daemon.notifier.alive();
+        let inserted = self.handle.insert_source(timer, move |_, _, _: &mut Self| {
+            tell_manager(notify::alive());
             TimeoutAction::ToDuration(every)
         });
         if let Err(cause) = inserted {

@@ -73,7 +73,7 @@ impl Daemon {
         self.close_output(run);
         self.family.forget(run);
         if let Some(live) = self.live.remove(&run) {
-            self.locks.release(&live.harness.name);
+            self.unlock(&live.harness.name);
         }
         self.feed(Event::Emptied { run });
     }

@@ -5,15 +5,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 
 use calloop::generic::Generic;
 use calloop::{Interest, LoopHandle, Mode, PostAction, RegistrationToken};
 use serde::Serialize;
 use tracing::{debug, warn};
 
+use super::error::DaemonError;
+use super::source::{loop_error, readable};
 use super::state::Daemon;
-use crate::host::socket;
+use crate::host::socket::{Accepted, Listener};
 use crate::wire::{ErrorBody, ErrorCode, Event, Frames, Reply};
 
 /// At most so many connections.
@@ -178,50 +180,43 @@ impl Client {
 
 impl Daemon {
     /// Takes connections from the listening socket as they come.
-    pub(super) fn listen(&mut self, listener: UnixListener) -> Result<(), calloop::Error> {
-        let source = Generic::new(listener, Interest::READ, Mode::Level);
-        let accept = |_, listener: &mut calloop::generic::NoIoDrop<UnixListener>, daemon: &mut Self| {
-            loop {
-                match listener.accept() {
-                    Ok((stream, _)) => daemon.accept(stream),
-                    Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-                    Err(cause) => {
-                        warn!(%cause, "a connection cannot be accepted");
-                        break;
-                    }
-                }
-            }
+    pub(super) fn listen(&mut self, listener: Listener) -> Result<(), DaemonError> {
+        let source = readable(&listener).map_err(DaemonError::system("control socket"))?;
+        self.listener = Some(listener);
+        let inserted = self.handle.insert_source(source, |_, _, daemon: &mut Self| {
+            daemon.accept_all();
             Ok(PostAction::Continue)
-        };
-        self.handle.insert_source(source, accept).map_err(calloop::Error::from).map(drop)
+        });
+        inserted.map_err(loop_error).map(drop)
+    }
+
+    fn accept_all(&mut self) {
+        while let Some(listener) = &mut self.listener {
+            match listener.accept() {
+                Ok(Some(Accepted::Client(stream))) => self.accept(stream),
+                Ok(Some(Accepted::Refused { uid })) => warn!(uid, "a client of another user was refused"),
+                Ok(Some(Accepted::NoDescriptor)) => warn!("a client was refused: no descriptor is left"),
+                Ok(None) => return,
+                Err(cause) => return warn!(%cause, "a connection cannot be accepted"),
+            }
+        }
     }
 
     fn accept(&mut self, mut stream: UnixStream) {
-        let refusal = match socket::peer_is_trusted(&stream) {
-            Ok(true) if self.clients.open.len() < MOST => None,
-            Ok(true) => Some(ErrorBody::new(ErrorCode::TooLarge, format!("{MOST} clients are connected already"))),
-            Ok(false) => Some(ErrorBody::new(
-                ErrorCode::NotPermitted,
-                "only the user that the daemon runs as, or root, may control it",
-            )),
-            Err(cause) => Some(ErrorBody::new(ErrorCode::Internal, format!("peer credentials: {cause}"))),
-        };
-        if let Some(error) = refusal {
+        if self.clients.open.len() >= MOST {
+            let error = ErrorBody::new(ErrorCode::TooLarge, format!("{MOST} clients are connected already"));
             let mut line = serde_json::to_vec(&Reply::error(0, error)).unwrap_or_default();
             line.push(b'\n');
             // It is being turned away: whether it reads the reason is its own affair.
-            let _told = stream.set_nonblocking(true).and_then(|()| stream.write_all(&line));
+            let _told = stream.write_all(&line);
             return;
         }
         self.clients.last += 1;
         let id = self.clients.last;
-        let opened = stream.set_nonblocking(true).and_then(|()| stream.try_clone());
-        let reading = match opened {
-            Ok(reading) => reading,
+        let source = match readable(&stream) {
+            Ok(source) => source,
             Err(cause) => return warn!(%cause, "a connection cannot be taken"),
         };
-        let source = Generic::new(reading, Interest::READ, Mode::Level);
         let inserted = self.handle.insert_source(source, move |_, _, daemon: &mut Self| Ok(daemon.hear(id)));
         let client = Client {
             stream,
@@ -245,7 +240,8 @@ impl Daemon {
             match client.stream.read(&mut self.buffer) {
                 Ok(0) => over = true,
                 Ok(count) => client.frames.push(&self.buffer[..count]),
-                Err(cause) if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(cause)
+                    if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
                 Err(cause) => {
                     debug!(%cause, "a client is gone");
                     over = true;

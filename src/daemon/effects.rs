@@ -6,9 +6,9 @@ use tracing::{error, info, warn};
 
 use super::output::Output;
 use super::state::{Asker, Daemon, Live, Main};
-use crate::base::{RunId, Trigger};
+use crate::base::{HarnessName, RunId, Trigger};
 use crate::config::Harness;
-use crate::host::logs::LogWriter;
+use crate::host::logs::{self, LogWriter};
 use crate::host::process::{SpawnError, spawn};
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
@@ -66,12 +66,12 @@ impl Daemon {
         }
     }
 
-    fn prune(&mut self, name: &crate::base::HarnessName) {
+    fn prune(&mut self, name: &HarnessName) {
         let Some(keep) = self.supervisor.harness(name).map(|harness| harness.keep_runs) else { return };
-        match self.store.prune(name, keep, Self::now().wall) {
+        match self.store.prune(name, keep) {
             Ok(pruned) => {
                 for log in pruned.iter().filter_map(|run| run.log.as_deref()) {
-                    if let Err(cause) = crate::host::logs::remove(log.into()) {
+                    if let Err(cause) = logs::remove(log.into()) {
                         warn!(harness = %name, log, %cause, "the log of a pruned run cannot be removed");
                     }
                 }
@@ -152,7 +152,7 @@ impl Daemon {
 
     fn spawn_refused(&mut self, run: RunId, harness: &Harness, cause: &SpawnError) {
         let path = log_file(&self.around.state, &harness.name, run);
-        if let Err(cause) = crate::host::logs::remove(&path) {
+        if let Err(cause) = logs::remove(&path) {
             warn!(harness = %harness.name, %run, %cause, "the empty log cannot be removed");
         }
         self.not_spawned(run, ErrorCode::SpawnFailed, format!("harness `{}`: {cause}", harness.name));
@@ -160,10 +160,17 @@ impl Daemon {
 
     fn not_spawned(&mut self, run: RunId, code: ErrorCode, cause: String) {
         if let Some(live) = self.live.remove(&run) {
-            self.locks.release(&live.harness.name);
+            self.unlock(&live.harness.name);
             warn!(harness = %live.harness.name, %run, %cause, "not started");
         }
         self.feed(Event::NotSpawned { run, cause, code });
+    }
+
+    /// Gives the lock of a harness up; one that stays only keeps `once` out until the daemon ends.
+    pub(super) fn unlock(&mut self, harness: &HarnessName) {
+        if let Err(cause) = self.locks.release(harness) {
+            warn!(%harness, %cause, "the lock of its run cannot be given up");
+        }
     }
 
     /// A stop that came while a worker prepares: the answer is dropped when it comes.

@@ -9,7 +9,7 @@ use tracing::warn;
 use super::error::DaemonError;
 use crate::base::{Outcome, RunId};
 use crate::host::clock;
-use crate::host::lock::RunLocks;
+use crate::host::run_lock::RunLocks;
 use crate::host::tree;
 use crate::store::Store;
 use crate::wire::{Record, Run};
@@ -19,9 +19,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Ends what is alive of open runs and closes them. A run whose harness is locked is alive in
 /// another process (`harnessd once`) and is left alone.
-pub(super) fn close_lost(store: &mut Store, locks: &mut RunLocks) -> Result<(), DaemonError> {
+pub(super) fn close_lost(store: &mut Store, locks: &RunLocks) -> Result<(), DaemonError> {
     let open = store.open_runs()?;
-    let lost: Vec<Run> = open.into_iter().filter(|run| !locks.is_held_elsewhere(&run.harness)).collect();
+    let lost: Vec<Run> = open.into_iter().filter(|run| locks.holder(&run.harness).is_none()).collect();
     if lost.is_empty() {
         return Ok(());
     }

@@ -12,8 +12,8 @@ use super::state::Daemon;
 use crate::base::RunId;
 use crate::host::logs::LogWriter;
 use crate::host::process::{Output as Read, read_output, write_some};
-use crate::host::terminal::{COLUMNS, ROWS};
 use crate::host::terminal::Responder;
+use crate::host::terminal::{COLUMNS, ROWS};
 
 /// Bytes taken from one child before others get their turn.
 const TURN: usize = 1 << 20;
@@ -31,7 +31,10 @@ pub(super) struct Output {
 
 impl std::fmt::Debug for Output {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Output").field("run", &self.run).field("fd", &self.fd.as_raw_fd()).finish_non_exhaustive()
+        f.debug_struct("Output")
+            .field("run", &self.run)
+            .field("fd", &self.fd.as_raw_fd())
+            .finish_non_exhaustive()
     }
 }
 
@@ -95,7 +98,8 @@ impl Daemon {
     /// Registers a run's output with the loop.
     pub(super) fn watch_output(&mut self, run: RunId, mut output: Output) {
         let source = Generic::new(SharedFd(Rc::clone(&output.fd)), Interest::READ, Mode::Level);
-        let registered = self.handle.insert_source(source, move |_, _, daemon: &mut Self| Ok(daemon.read_from(run)));
+        let registered =
+            self.handle.insert_source(source, move |_, _, daemon: &mut Self| Ok(daemon.read_from(run)));
         match registered {
             Ok(token) => output.token = Some(token),
             Err(cause) => warn!(%run, %cause, "the output cannot be watched; it is read when the run ends"),

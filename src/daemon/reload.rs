@@ -1,20 +1,25 @@
 //! Reading the configuration again (CFG-10).
 
+use std::io;
 use std::sync::Arc;
 
+use calloop::PostAction;
 use tracing::{error, info, warn};
 
+use super::signals::tell_manager;
+use super::source::readable;
 use super::state::Daemon;
 use crate::base::{Severity, json_one};
 use crate::config::Loaded;
-use crate::host::{memory, watch::Watcher};
+use crate::host::watch::Watcher;
+use crate::host::{memory, notify};
 use crate::supervisor::{Event, Ticket};
 use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
 
 impl Daemon {
     /// Asks a worker to read the files; `ticket` is told the result.
     pub(super) fn reload(&mut self, ticket: Option<Ticket>) {
-        self.notifier.reloading();
+        tell_manager(notify::reloading());
         match (&mut self.reload_running, &mut self.reload_next) {
             (None, _) => {
                 self.reload_running = Some(ticket.into_iter().collect());
@@ -28,7 +33,8 @@ impl Daemon {
     /// Applies what was read, or keeps what is in force.
     pub(super) fn loaded(&mut self, loaded: Loaded) {
         let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-        self.config.diagnostics = loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
+        self.config.diagnostics =
+            loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
         log_diagnostics(&loaded);
         let result = match loaded.configuration {
             Some(configuration) => {
@@ -42,13 +48,14 @@ impl Daemon {
                 self.config.state = ConfigState::Rejected;
                 error!(errors, "configuration rejected; the last good one stays in force");
                 self.announce(EventKind::ConfigRejected { errors });
-                let message = format!("the configuration has {errors} errors; the last good one stays in force");
-                Err(ErrorBody::new(ErrorCode::ConfigInvalid, message).help("run `harnessd validate` to see each with its place"))
+                let message =
+                    format!("the configuration has {errors} errors; the last good one stays in force");
+                Err(ErrorBody::new(ErrorCode::ConfigInvalid, message)
+                    .help("run `harnessd validate` to see each with its place"))
             }
         };
-        self.watch_files();
         memory::trim();
-        self.notifier.ready();
+        tell_manager(notify::ready("running"));
         for ticket in self.reload_running.take().into_iter().flatten() {
             self.reply(ticket, result.clone());
         }
@@ -58,30 +65,29 @@ impl Daemon {
         }
     }
 
-    /// Watches the directories of the files that are in force.
+    /// Begins to watch the configuration's files, if that is wanted.
     pub(super) fn watch_files(&mut self) {
-        if let Some(token) = self.watcher.take() {
-            self.handle.remove(token);
-        }
         if !self.config.watch {
             return;
         }
-        let files = self.config.selection.watched();
-        let watcher = match Watcher::new(&files) {
-            Ok(watcher) => watcher,
-            Err(cause) => return warn!(%cause, "changed files are not noticed; use `harnessd reload`"),
-        };
-        let source = calloop::generic::Generic::new(watcher, calloop::Interest::READ, calloop::Mode::Level);
-        let inserted = self.handle.insert_source(source, |_, watcher, daemon: &mut Self| {
-            if watcher.changed()? {
+        if let Err(cause) = self.try_watch_files() {
+            warn!(%cause, "changed files are not noticed; use `harnessd reload`");
+        }
+    }
+
+    fn try_watch_files(&mut self) -> io::Result<()> {
+        let mut watcher = Watcher::new()?;
+        watcher.watch(self.config.selection.watched())?;
+        let source = readable(&watcher)?;
+        self.watcher = Some(watcher);
+        let inserted = self.handle.insert_source(source, |_, _, daemon: &mut Self| {
+            let changed = daemon.watcher.as_mut().map(Watcher::read).transpose()?.unwrap_or_default();
+            if !changed.is_empty() {
                 daemon.reload(None);
             }
-            Ok(calloop::PostAction::Continue)
+            Ok(PostAction::Continue)
         });
-        match inserted {
-            Ok(token) => self.watcher = Some(token),
-            Err(cause) => warn!(%cause, "changed files are not noticed; use `harnessd reload`"),
-        }
+        inserted.map(drop).map_err(|cause| io::Error::from(calloop::Error::from(cause)))
     }
 }
 

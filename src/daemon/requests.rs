@@ -64,7 +64,9 @@ impl Daemon {
             Op::Stop { names, all, wait } => stop::answer(self, asked, &names, all, wait),
             Op::Restart { names, all, wait } => restart::answer(self, asked, &names, all, wait),
             Op::Reload => reload::answer(self, asked),
-            Op::Runs { name, limit, failed, since } => runs::answer(self, name.as_deref(), limit, failed, since.as_deref()),
+            Op::Runs { name, limit, failed, since } => {
+                runs::answer(self, name.as_deref(), limit, failed, since.as_deref())
+            }
             Op::Show { run } => show::answer(self, &run),
             Op::Skills { name } => skills::answer(self, asked, &name),
             Op::Subscribe => Ok(subscribe::answer(self, asked)),
@@ -109,7 +111,8 @@ impl Daemon {
             return Ok(self.supervisor.names().filter(|name| pick(self, name)).cloned().collect());
         }
         if names.is_empty() {
-            return Err(ErrorBody::new(ErrorCode::BadRequest, "no harness is named").help("name one or more, or say `all`"));
+            return Err(ErrorBody::new(ErrorCode::BadRequest, "no harness is named")
+                .help("name one or more, or say `all`"));
         }
         names.iter().map(|name| self.known(name)).collect()
     }
@@ -117,10 +120,7 @@ impl Daemon {
 
 /// A value that always can be written as JSON, or a defect that is said.
 fn json(value: &impl Serialize) -> Answer {
-    serde_json::to_value(value).map(Some).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
-}
-
-/// The state store's failure as a client sees it.
-fn store_failure(cause: &crate::store::StoreError) -> ErrorBody {
-    ErrorBody::new(ErrorCode::Internal, cause.to_string())
+    serde_json::to_value(value)
+        .map(Some)
+        .map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
 }

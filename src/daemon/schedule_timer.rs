@@ -12,7 +12,7 @@ impl Daemon {
             return;
         }
         match self.wall_timer.set(next) {
-            Ok(()) => self.wall_timer_set = next,
+            Ok(_) => self.wall_timer_set = next,
             Err(cause) => warn!(%cause, "the timer of schedules cannot be set"),
         }
     }

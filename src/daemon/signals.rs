@@ -3,18 +3,19 @@
 use tracing::{info, warn};
 
 use super::state::Daemon;
-use crate::host::signals::Arrived;
+use crate::host::notify;
+use crate::host::signals::Signal;
 use crate::supervisor::Event;
 
 impl Daemon {
     /// Takes one signal.
-    pub(super) fn signalled(&mut self, signal: Arrived) {
+    pub(super) fn signalled(&mut self, signal: Signal) {
         match signal {
-            Arrived::Child => self.reap_due = true,
-            Arrived::Hangup if self.foreground => self.shut_down(),
-            Arrived::Hangup => self.reload(None),
-            Arrived::Terminate | Arrived::Interrupt => self.shut_down(),
-            Arrived::User2 => warn!("re-execution is not supported yet; restart the daemon instead"),
+            Signal::Child => self.reap_due = true,
+            Signal::HangUp if self.foreground => self.shut_down(),
+            Signal::HangUp => self.reload(None),
+            Signal::Terminate | Signal::Interrupt => self.shut_down(),
+            Signal::Reexecute => warn!("re-execution is not supported yet; restart the daemon instead"),
         }
     }
 
@@ -22,7 +23,14 @@ impl Daemon {
     pub(super) fn shut_down(&mut self) {
         let again = std::mem::replace(&mut self.stopping, true);
         info!(at_once = again, "stopping");
-        self.notifier.stopping();
+        tell_manager(notify::stopping("stopping all harnesses"));
         self.feed(Event::Shutdown { at_once: again });
+    }
+}
+
+/// A service manager that cannot be told is no reason to stop, and it says so itself.
+pub(super) fn tell_manager(told: std::io::Result<()>) {
+    if let Err(cause) = told {
+        warn!(%cause, "the service manager cannot be told");
     }
 }

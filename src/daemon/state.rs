@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use calloop::{LoopHandle, RegistrationToken};
+use calloop::LoopHandle;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
@@ -13,9 +13,12 @@ use super::workers::Workers;
 use crate::base::{Now, RunId, Wall};
 use crate::config::Harness;
 use crate::host::clock;
-use crate::host::lock::RunLocks;
+use crate::host::run_lock::RunLocks;
+use crate::host::signals::Signals;
+use crate::host::socket::Listener;
 use crate::host::timer::WallTimer;
 use crate::host::tree::Family;
+use crate::host::watch::Watcher;
 use crate::launch::Surroundings;
 use crate::loader::Selection;
 use crate::store::Store;
@@ -89,7 +92,9 @@ pub(super) struct Daemon {
     pub(super) reload_running: Option<Vec<Ticket>>,
     /// Who asked after it had begun: the files are read once more for them.
     pub(super) reload_next: Option<Vec<Ticket>>,
-    pub(super) watcher: Option<RegistrationToken>,
+    pub(super) watcher: Option<Watcher>,
+    pub(super) signals: Signals,
+    pub(super) listener: Option<Listener>,
     pub(super) wall_timer: WallTimer,
     pub(super) wall_timer_set: Option<Wall>,
     pub(super) started_at: Wall,

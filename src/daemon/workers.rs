@@ -57,7 +57,13 @@ impl Workers {
         self.ask(Question::Load { selection, around });
     }
 
-    pub(super) fn describe(&mut self, ticket: Ticket, harness: Arc<Harness>, view: HarnessView, around: Arc<Surroundings>) {
+    pub(super) fn describe(
+        &mut self,
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        view: HarnessView,
+        around: Arc<Surroundings>,
+    ) {
         self.ask(Question::Describe { ticket, harness, view: Box::new(view), around });
     }
 
@@ -97,7 +103,9 @@ fn answer(question: Question) -> Answer {
         Question::Prepare { run, harness, around } => {
             Answer::Prepared { run, prepared: prepare(&harness, run, &around).map(Box::new) }
         }
-        Question::Load { selection, around } => Answer::Loaded(Box::new(loader::load_global(&selection, &around.home))),
+        Question::Load { selection, around } => {
+            Answer::Loaded(Box::new(loader::load_global(&selection, &around.home)))
+        }
         Question::Skills { ticket, harness, around } => {
             Answer::Told { ticket, result: told(&skills_view(&harness, &around)) }
         }
@@ -108,7 +116,8 @@ fn answer(question: Question) -> Answer {
 }
 
 fn described(harness: &Harness, view: HarnessView, around: &Surroundings) -> Result<Value, ErrorBody> {
-    let command = shown_command(harness, around).map_err(|cause| ErrorBody::new(cause.code(), cause.to_string()))?;
+    let command =
+        shown_command(harness, around).map_err(|cause| ErrorBody::new(cause.code(), cause.to_string()))?;
     told(&Description {
         harness: view,
         definition: definition_json(harness),

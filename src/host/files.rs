@@ -11,12 +11,14 @@ pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, rea
 pub use places::{Places, home_directory};
 pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, FileType, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use nix::libc;
 use nix::unistd::geteuid;
 use thiserror::Error;
@@ -123,6 +125,47 @@ fn write_and_rename(beside: &Utf8Path, path: &Utf8Path, contents: &[u8], mode: u
     file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()?;
     std::fs::rename(beside, path)
+}
+
+/// Replaces `path` by these contents unless it holds them already; its directory is made if need be.
+///
+/// # Errors
+/// What the system says; the old file then stands.
+pub fn write_if_changed(path: &Utf8Path, contents: &[u8]) -> io::Result<()> {
+    if std::fs::read(path).is_ok_and(|present| present == contents) {
+        return Ok(());
+    }
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    atomic_write(path, contents, 0o644)
+}
+
+/// Whether two names lead to one file.
+#[must_use]
+pub fn same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
+    let identity = |path: &Utf8Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    one == other || identity(one).is_some_and(|found| Some(found) == identity(other))
+}
+
+/// The directory that this process is in, if it has a name in UTF-8.
+#[must_use]
+pub fn current_dir() -> Option<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(std::env::current_dir().ok()?).ok()
+}
+
+/// The environment of this process.
+#[must_use]
+pub fn whole_environment() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}
+
+/// The variables of this process that are UTF-8.
+#[must_use]
+pub fn text_environment() -> BTreeMap<String, String> {
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    std::env::vars_os().filter_map(text).collect()
 }
 
 /// Makes a directory, and those above it, that only this user may enter; one

@@ -48,7 +48,14 @@ impl RunLocks {
     pub fn open(state: &Utf8Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let path = state.join("runs.lock");
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map(|file| Self { file })
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map(|file| Self { file })
     }
 
     /// Takes the lock of a harness, without waiting.

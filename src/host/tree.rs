@@ -3,9 +3,11 @@
 //! Invariant: a process is identified by its pid *and* its start time; a pid
 //! alone may be somebody else's a moment later.
 
+mod ending;
 mod family;
 mod proc;
 
+pub use ending::end_runs;
 pub use family::{Family, Reaped, Refused};
 pub use proc::{Facts, children_of_self, descendants, facts, find_by_run_ids, run_id_of};
 

@@ -5,8 +5,10 @@ use std::ffi::{OsStr, OsString};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::adapter::Synthesis;
 use crate::base::{HarnessName, RunId};
 use crate::config::Harness;
+use crate::host::limits::InheritedLimits;
 use crate::skills::Bounds;
 
 /// What a start finds around it.
@@ -20,15 +22,21 @@ pub struct Surroundings {
     pub state: Utf8PathBuf,
     /// Bounds of one skill.
     pub bounds: Bounds,
+    /// The resource limits that children get.
+    pub limits: InheritedLimits,
 }
 
 impl Surroundings {
     /// The inherited variables that are UTF-8, for adapters that read overrides.
     #[must_use]
     pub fn text_env(&self) -> BTreeMap<String, String> {
-        let text = |word: &OsString| word.to_str().map(str::to_owned);
-        self.env.iter().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
+        text_of(&self.env)
     }
+}
+
+pub(super) fn text_of(env: &BTreeMap<OsString, OsString>) -> BTreeMap<String, String> {
+    let text = |word: &OsString| word.to_str().map(str::to_owned);
+    env.iter().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
 }
 
 /// The log file of a run.
@@ -49,7 +57,7 @@ pub(super) fn child_environment(
     harness: &Harness,
     run: RunId,
     around: &Surroundings,
-    adapter: &BTreeMap<String, String>,
+    synthesis: &Synthesis,
     env_file: &[(String, String)],
 ) -> BTreeMap<OsString, OsString> {
     let scrub = harness.adapter.scrub();
@@ -60,8 +68,9 @@ pub(super) fn child_environment(
     if harness.tty {
         env.insert("TERM".into(), "xterm-256color".into());
     }
-    let own = adapter.iter().chain(env_file.iter().map(|(name, value)| (name, value))).chain(&harness.env);
-    env.extend(own.map(|(name, value)| (name.into(), value.into())));
+    let own: BTreeMap<String, String> = env_file.iter().cloned().chain(harness.env.clone()).collect();
+    let set = synthesis.environment(&text_of(&env), &own);
+    env.extend(set.into_iter().map(|(name, value)| (name.into(), value.into())));
     env.insert("HARNESSD_HARNESS".into(), harness.name.as_str().into());
     env.insert("HARNESSD_RUN_ID".into(), run.to_string().into());
     if let Some(project) = &harness.project {

@@ -1,23 +1,20 @@
 //! One start, prepared: skills projected, prompt read, argv and environment made.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::environment::{Surroundings, child_environment};
+use super::environment::{Surroundings, child_environment, text_of};
 use super::error::LaunchError;
 use super::skills::{handed_dir, skills_job};
 use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
 use crate::base::RunId;
 use crate::config::{Harness, PromptSource, Work};
-use crate::host::files;
 use crate::host::process::{SpawnSpec, StdinSource, find_program};
-use crate::skills;
+use crate::host::{self, files, terminal};
+use crate::skills::{self, SkillError};
 use crate::wire::RunSkill;
-
-/// The size of the terminal that a harness with `tty` gets: columns and rows.
-const TERMINAL: (u16, u16) = (120, 40);
 
 /// What a start executes.
 #[derive(Debug)]
@@ -45,7 +42,7 @@ pub fn workdir(harness: &Harness, around: &Surroundings) -> Utf8PathBuf {
 #[must_use]
 pub fn is_quick(harness: &Harness) -> bool {
     let prompt_is_here = !matches!(&harness.work, Work::Prompt { prompt: PromptSource::File(_), .. });
-    prompt_is_here && harness.env_file.is_none() && !harness.adapter.has_skills()
+    prompt_is_here && harness.env_file.is_none() && !harness.adapter.takes_skills()
 }
 
 /// Prepares one start: projection, then the prompt, then argv and environment (SKL-6, PRM-3).
@@ -60,8 +57,8 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
     let prompt = read_prompt(harness)?;
     let synthesis = synthesize(harness, around, &workdir, prompt.as_deref(), native.as_deref())?;
     write_documents(harness, around, &synthesis)?;
-    let env = child_environment(harness, run, around, &synthesis.env, &env_file);
-    let program = locate(harness, &synthesis, &env, &workdir, around)?;
+    let env = child_environment(harness, run, around, &synthesis, &env_file);
+    let program = locate(harness, &env, &workdir, around)?;
     let stdin = match (synthesis.stdin, harness.tty) {
         (Some(bytes), _) => StdinSource::Bytes(bytes),
         (None, true) => StdinSource::Terminal,
@@ -73,7 +70,8 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
         env: env.into_iter().collect(),
         cwd: workdir.clone(),
         stdin,
-        tty: harness.tty.then_some(TERMINAL),
+        tty: harness.tty.then_some((terminal::COLUMNS, terminal::ROWS)),
+        limits: around.limits,
     };
     Ok(Prepared { spec, shown: synthesis.shown, workdir, skills, warnings })
 }
@@ -136,7 +134,7 @@ fn native_skills(merged: &skills::Merged) -> Vec<NativeSkill> {
     native
         .map(|copy| NativeSkill {
             name: copy.name.clone(),
-            dir: copy.dir.clone(),
+            dir: copy.source.clone(),
             shadowed: copy.shadowed,
             projected: projected(&copy.name),
         })
@@ -163,7 +161,8 @@ fn read_env_file(
     warnings: &mut Vec<String>,
 ) -> Result<Vec<(String, String)>, LaunchError> {
     let Some(path) = &harness.env_file else { return Ok(Vec::new()) };
-    let failed = |cause: String| LaunchError::EnvFile { harness: harness.name.clone(), path: path.clone(), cause };
+    let failed =
+        |cause: String| LaunchError::EnvFile { harness: harness.name.clone(), path: path.clone(), cause };
     match files::read_env_file(path) {
         Ok(Some(pairs)) => Ok(pairs),
         Ok(None) => {
@@ -199,40 +198,34 @@ fn write_documents(
         let path = dir.join(path);
         files::write_if_changed(&path, text.as_bytes()).map_err(|cause| LaunchError::Skills {
             harness: harness.name.clone(),
-            cause: skills::SkillError::not_writable(harness.adapter.id(), &path, &cause),
+            cause: SkillError::TargetNotWritable {
+                adapter: harness.adapter.id().to_owned(),
+                target: path.clone(),
+                cause: host::cause(&cause),
+            },
         })?;
     }
     Ok(())
 }
 
-/// Finds the program (CFG-6): `cmd`, else the adapter's variable, else PATH, else its known places.
+/// Finds the program (CFG-6): `cmd`, else the adapter's variable, else its command in PATH, else
+/// the places where its installer puts it. The first word's failure is the one that is told.
 fn locate(
     harness: &Harness,
-    synthesis: &Synthesis,
     env: &BTreeMap<OsString, OsString>,
     workdir: &Utf8Path,
     around: &Surroundings,
 ) -> Result<Utf8PathBuf, LaunchError> {
-    let explicit = match &harness.work {
-        Work::Command { program, .. } | Work::Prompt { program, .. } => program.is_some(),
-    };
-    let path = env.get(OsString::from("PATH").as_os_str()).cloned().unwrap_or_default();
-    let word = synthesis.argv.first().map_or("", String::as_str);
-    let failed = |cause: String| LaunchError::Program { harness: harness.name.clone(), cause };
-    if explicit {
-        return find_program(word, &path, workdir).map_err(|cause| failed(cause.to_string()));
+    let (Work::Command { program, .. } | Work::Prompt { program, .. }) = &harness.work;
+    let words = harness.adapter.command_words(program.as_deref(), &text_of(env), &around.home);
+    let path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
+    let mut first = None;
+    for word in &words {
+        match find_program(word, path, workdir) {
+            Ok(found) => return Ok(found),
+            Err(cause) => first = first.or(Some(cause.to_string())),
+        }
     }
-    let named = harness.adapter.command_env().and_then(|name| env.get(OsString::from(name).as_os_str()));
-    if let Some(named) = named.and_then(|value| value.to_str()).filter(|value| !value.is_empty()) {
-        return find_program(named, &path, workdir).map_err(|cause| failed(cause.to_string()));
-    }
-    let missing = match find_program(word, &path, workdir) {
-        Ok(found) => return Ok(found),
-        Err(missing) => missing,
-    };
-    let known = harness.adapter.search(&around.home).into_iter();
-    known
-        .filter_map(|place| find_program(place.as_str(), &path, workdir).ok())
-        .next()
-        .ok_or_else(|| failed(missing.to_string()))
+    let cause = first.unwrap_or_else(|| format!("adapter `{}` has no command", harness.adapter.id()));
+    Err(LaunchError::Program { harness: harness.name.clone(), cause })
 }

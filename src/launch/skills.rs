@@ -21,12 +21,12 @@ pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
     Some(Job {
         harness: harness.name.clone(),
         adapter: harness.adapter.id().to_owned(),
-        roots: roots(harness, &facts),
+        roots: roots(harness, &facts, &workdir),
         target: Some(target),
         learned: around.state.join("learned"),
         displaced: around.state.join("skills-displaced"),
         native: facts.native.iter().flat_map(|place| native_dirs(place, &workdir)).collect(),
-        hides_native: facts.hides_native,
+        hides_native: facts.native.iter().all(|place| place.hides(false)),
         bounds: around.bounds,
     })
 }
@@ -61,21 +61,15 @@ fn target(harness: &Harness, around: &Surroundings, kind: &TargetKind) -> Target
             let dir = subdir.as_ref().map_or_else(|| handed.clone(), |deeper| handed.join(deeper));
             Target { dir, private: true }
         }
-        TargetKind::Shared { dir } => {
-            let dir = match dir.strip_prefix("~/") {
-                Some(rest) => around.home.join(rest),
-                None => workdir(harness, around).join(dir),
-            };
-            Target { dir, private: false }
-        }
+        TargetKind::Shared { dir } => Target { dir: workdir(harness, around).join(dir), private: false },
     }
 }
 
-fn roots(harness: &Harness, facts: &SkillFacts) -> Vec<Root> {
+fn roots(harness: &Harness, facts: &SkillFacts, workdir: &Utf8Path) -> Vec<Root> {
     let mut roots = Vec::new();
     let mut add = |rank, path: Utf8PathBuf| roots.push(Root { path, rank });
     if harness.use_default_skill_paths {
-        facts.default_roots.iter().for_each(|path| add(SkillRank::Adapter, path.clone()));
+        facts.default_roots.iter().for_each(|path| add(SkillRank::Adapter, workdir.join(path)));
     }
     for (declared, path) in &harness.skill_paths {
         let rank = match declared {

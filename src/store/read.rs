@@ -56,6 +56,12 @@ pub(super) fn runs(connection: &Connection, query: &RunQuery) -> Result<Vec<Run>
     many(connection, &sql, values)
 }
 
+pub(super) fn harnesses(connection: &Connection) -> Result<Vec<String>, StoreProblem> {
+    let mut statement = connection.prepare("SELECT DISTINCT harness FROM runs ORDER BY harness")?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
 /// The question as SQL with its values.
 pub(super) fn statement(query: &RunQuery) -> (String, Vec<Value>) {
     let mut conditions = Vec::new();

@@ -222,5 +222,6 @@ pub fn unknown_harness<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> 
         (true, true) => "no harness is configured".to_owned(),
         (true, false) => "`harnessd list` shows the harnesses".to_owned(),
     };
-    ErrorBody::new(ErrorCode::UnknownHarness, format!("no harness is named `{}`", name.escape_debug())).help(help)
+    ErrorBody::new(ErrorCode::UnknownHarness, format!("no harness is named `{}`", name.escape_debug()))
+        .help(help)
 }

@@ -22,13 +22,20 @@ fn what_is_no_configuration_file_is_said_so() {
         let said = home.harnessd(&["validate", "--format", "short", name]);
         (said.code, said.out)
     };
-    let unreadable = |name: &str, why: &str| (2, format!("{name}:1:1: harnessd::config::unreadable: {why}\n"));
+    let unreadable =
+        |name: &str, why: &str| (2, format!("{name}:1:1: harnessd::config::unreadable: {why}\n"));
     assert_eq!(short("dir"), unreadable("dir", "it is a directory, not a file"));
     assert_eq!(short("fifo"), unreadable("fifo", "it is a FIFO, not a file"));
-    assert_eq!(short("huge"), unreadable("huge", "it is 100.0 MiB, more than the 16.0 MiB that a configuration may be"));
+    assert_eq!(
+        short("huge"),
+        unreadable("huge", "it is 100.0 MiB, more than the 16.0 MiB that a configuration may be")
+    );
     assert_eq!(short("missing"), unreadable("missing", "it does not exist"));
     let latin = short("latin");
-    assert_eq!(latin, (1, "latin:2:11: harnessd::config::not_utf8: this byte (0xe9) is not UTF-8\n".to_owned()));
+    assert_eq!(
+        latin,
+        (1, "latin:2:11: harnessd::config::not_utf8: this byte (0xe9) is not UTF-8\n".to_owned())
+    );
 }
 
 /// CRLF and a byte order mark are accepted.
@@ -44,10 +51,16 @@ fn windows_text_is_accepted() {
 fn a_named_configuration_must_exist() {
     let home = Home::new("");
     fs::remove_file(home.path(".config/harnessd/harness.toml")).unwrap();
-    assert_eq!(home.ok(&["validate"]).out, "no configuration file was found; `harnessd validate FILE` checks one\n");
+    assert_eq!(
+        home.ok(&["validate"]).out,
+        "no configuration file was found; `harnessd validate FILE` checks one\n"
+    );
     let missing = home.text("missing.toml");
     let said = home.harnessd(&["--config", &missing, "validate", "--format", "short"]);
-    assert_eq!((said.code, said.out), (2, format!("{missing}:1:1: harnessd::config::unreadable: it does not exist\n")));
+    assert_eq!(
+        (said.code, said.out),
+        (2, format!("{missing}:1:1: harnessd::config::unreadable: it does not exist\n"))
+    );
 }
 
 /// A workdir, a program, a program's permission: the run is recorded as not spawned, with the path.
@@ -75,13 +88,22 @@ fn a_start_that_cannot_be_made_names_harness_and_path() {
         ("missing", format!("`{}` does not exist", home.text("nowhere/agent"))),
         ("path", "`no-such-program-anywhere` is not in PATH (/usr/local/bin:/usr/bin:/bin)".to_owned()),
         ("mode", format!("`{}` is not executable", home.text("plain.txt"))),
-        ("shebang", format!("execute `{}`: its interpreter `/nonexistent/interpreter` does not exist", home.text("no-interpreter"))),
+        (
+            "shebang",
+            format!(
+                "execute `{}`: its interpreter `/nonexistent/interpreter` does not exist",
+                home.text("no-interpreter")
+            ),
+        ),
     ];
     for (name, cause) in expect {
         let said = home.harnessd(&["start", name, "--wait"]);
         assert_eq!((said.code, said.err), (1, format!("error: harness `{name}`: {cause}\n")));
         let run = &home.runs(name)[0];
-        assert_eq!((&run["outcome"], run["cause"].as_str().unwrap()), (&"spawn-failed".into(), format!("harness `{name}`: {cause}").as_str()));
+        assert_eq!(
+            (&run["outcome"], run["cause"].as_str().unwrap()),
+            (&"spawn-failed".into(), format!("harness `{name}`: {cause}").as_str())
+        );
         assert!(run["started_at"].is_string(), "a spawn that fails has a start: {run}");
         assert_eq!(home.harness(name)["state"], "failed");
     }
@@ -118,7 +140,8 @@ fn a_read_only_state_directory_is_said() {
         (Some(said.code), said.err)
     };
     let lock = home.text("state/lock");
-    let whole = format!("error: state directory `{}`: lock `{lock}`: permission denied\n", home.text("state"));
+    let whole =
+        format!("error: state directory `{}`: lock `{lock}`: permission denied\n", home.text("state"));
     assert_eq!(said, (Some(1), whole));
     fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
 }
@@ -130,7 +153,13 @@ fn a_socket_path_that_is_too_long_is_said() {
     let path = home.text("x".repeat(120));
     let said = home.harnessd(&["--socket", &path, "run"]);
     assert_eq!(said.code, 1);
-    assert_eq!(said.err.lines().next().unwrap(), format!("error: socket `{path}`: {} bytes are too long for a socket's address, at most 107 fit", path.len()));
+    assert_eq!(
+        said.err.lines().next().unwrap(),
+        format!(
+            "error: socket `{path}`: {} bytes are too long for a socket's address, at most 107 fit",
+            path.len()
+        )
+    );
 }
 
 /// A small disk that fills up: records wait in memory, `status` says so, the harness runs on, and
@@ -140,7 +169,13 @@ fn a_socket_path_that_is_too_long_is_said() {
 fn records_wait_while_the_disk_is_full() {
     if !geteuid().is_root() {
         // The mount is not to be had: the waiting itself is pinned by `store` tests on a full device.
-        assert!(fs::OpenOptions::new().write(true).open("/dev/full").and_then(|mut full| std::io::Write::write_all(&mut full, b"x")).is_err());
+        assert!(
+            fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .and_then(|mut full| std::io::Write::write_all(&mut full, b"x"))
+                .is_err()
+        );
         return;
     }
     let mut home = Home::new(

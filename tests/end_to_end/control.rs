@@ -55,7 +55,10 @@ fn the_protocol_is_strict_and_forgiving() {
         unknown,
         json!({"id": 5, "error": {"code": "unknown_harness", "message": "no harness is named `slepeer`", "help": "did you mean `sleeper`?"}})
     );
-    assert_eq!(ask(&mut to, &mut from, "{\"id\":6,\"op\":\"list\"}")["ok"]["harnesses"][0]["name"], "sleeper");
+    assert_eq!(
+        ask(&mut to, &mut from, "{\"id\":6,\"op\":\"list\"}")["ok"]["harnesses"][0]["name"],
+        "sleeper"
+    );
 }
 
 /// CTL-4: a line over 1 MiB ends the connection with a notice; 64 clients are the bound.
@@ -85,14 +88,18 @@ fn the_protocol_is_bounded() {
 /// CTL-4: a subscriber that does not read is dropped with a notice; the daemon is not held up.
 #[test]
 fn a_slow_reader_is_dropped() {
-    let mut home = Home::new("[daemon]\nmax_attempts = 0\n[harness.busy]\ncmd = \"true\"\nrestart_delay = \"0s\"\n");
+    let mut home =
+        Home::new("[daemon]\nmax_attempts = 0\n[harness.busy]\ncmd = \"true\"\nrestart_delay = \"0s\"\n");
     home.start_daemon();
     let (mut to, mut from) = connect(&home);
     ask(&mut to, &mut from, HELLO);
     assert_eq!(ask(&mut to, &mut from, "{\"id\":2,\"op\":\"subscribe\"}")["ok"]["subscribed"], true);
     home.ok(&["start", "busy"]);
     // Read nothing until the daemon has given up on this client: then the stream ends.
-    until("thousands of events were sent", || (home.runs("busy").len() >= 50 && home.harness("busy")["restarts"].as_u64() > Some(4000)).then_some(()));
+    until("thousands of events were sent", || {
+        (home.runs("busy").len() >= 50 && home.harness("busy")["restarts"].as_u64() > Some(4000))
+            .then_some(())
+    });
     home.ok(&["stop", "busy", "--wait"]);
     let mut all = String::new();
     from.read_to_string(&mut all).unwrap();
@@ -117,12 +124,20 @@ fn transitions_are_events() {
     let words: Vec<String> = events
         .iter()
         .map(|event| match event["event"].as_str().unwrap() {
-            "state_changed" => format!("{}->{}", event["from"].as_str().unwrap(), event["to"].as_str().unwrap()),
+            "state_changed" => {
+                format!("{}->{}", event["from"].as_str().unwrap(), event["to"].as_str().unwrap())
+            }
             other => other.to_owned(),
         })
         .collect();
-    assert_eq!(words.iter().filter(|word| word.contains("->")).collect::<Vec<_>>(), ["stopped->starting", "starting->running", "running->stopped"]);
-    assert!(words.contains(&"run_started".to_owned()) && words.contains(&"run_ended".to_owned()), "{words:?}");
+    assert_eq!(
+        words.iter().filter(|word| word.contains("->")).collect::<Vec<_>>(),
+        ["stopped->starting", "starting->running", "running->stopped"]
+    );
+    assert!(
+        words.contains(&"run_started".to_owned()) && words.contains(&"run_ended".to_owned()),
+        "{words:?}"
+    );
     let numbers: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
     assert!(events.iter().all(|event| event["at"].as_str().unwrap().ends_with('Z')));
@@ -144,7 +159,10 @@ fn exit_statuses_tell_what_went_wrong() {
     assert_eq!(home.harnessd(&["start"]).code, 2);
     assert_eq!(home.harnessd(&["nonsense"]).code, 2);
     let unknown = home.harnessd(&["runs", "sleper"]);
-    assert_eq!((unknown.code, unknown.err.as_str()), (1, "error: no harness is named `sleper`\n  help: did you mean `sleeper`?\n"));
+    assert_eq!(
+        (unknown.code, unknown.err.as_str()),
+        (1, "error: no harness is named `sleper`\n  help: did you mean `sleeper`?\n")
+    );
     assert_eq!(home.harnessd(&["show", "0000"]).code, 1);
 }
 
@@ -181,7 +199,12 @@ fn reading_verbs_work_without_a_daemon() {
     assert_eq!(home.ok(&["runs"]).out, "no runs\n");
     assert!(home.ok(&["agents"]).out.contains("claude-code"));
     let agents = home.ok(&["agents", "--json"]).json();
-    let ids: Vec<_> = agents["agents"].as_array().unwrap().iter().map(|agent| agent["id"].as_str().unwrap().to_owned()).collect();
+    let ids: Vec<_> = agents["agents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|agent| agent["id"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(ids, ["claude-code", "codex", "generic", "opencode", "pi"]);
     assert!(home.ok(&["skills", "sleeper"]).out.contains("this agent takes none"));
     assert!(!home.path(".local/state/harnessd").exists(), "reading makes nothing");

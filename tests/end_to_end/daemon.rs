@@ -105,10 +105,14 @@ fn a_child_starts_clean() {
         assert_eq!(u64::from_str_radix(&field(mask), 16).unwrap(), 0, "{mask} of cat: {log}");
     }
     // 0, 1, 2, and 3 for the directory that `ls` reads.
-    let numbers: Vec<&str> = log.lines().filter(|line| line.len() == 1 && line.parse::<u8>().is_ok()).collect();
+    let numbers: Vec<&str> =
+        log.lines().filter(|line| line.len() == 1 && line.parse::<u8>().is_ok()).collect();
     assert_eq!(numbers, ["0", "1", "2", "3"]);
     assert!(log.contains("\n0022\n"), "{log}");
-    assert!(log.contains("OWN=yes") && log.contains("KEPT=1") && log.contains("HARNESSD_HARNESS=look"), "{log}");
+    assert!(
+        log.contains("OWN=yes") && log.contains("KEPT=1") && log.contains("HARNESSD_HARNESS=look"),
+        "{log}"
+    );
     assert!(!log.contains("HARNESSD_LEAK") && !log.contains("NOTIFY_SOCKET"), "{log}");
     let run = &home.runs("look")[0];
     assert!(log.contains(&format!("HARNESSD_RUN_ID={}", run["id"].as_str().unwrap())));
@@ -127,7 +131,8 @@ fn an_idle_daemon_does_not_wake_up() {
     home.wait_state("still", "running");
     let switches = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", home.daemon_pid())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
+        let line =
+            status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
     // The last request may still be on its way out: idle begins when two looks agree.

@@ -15,7 +15,9 @@ fn restart_policies_are_kept() {
     assert_eq!(home.harnessd(&["start", "never", "--wait"]).code, 1);
     assert_eq!(home.runs("never").len(), 1);
     home.ok(&["start", "retried"]);
-    until("the third try is ok", || (home.runs("retried").len() == 3 && home.ended_run("retried")["outcome"] == "ok").then_some(()));
+    until("the third try is ok", || {
+        (home.runs("retried").len() == 3 && home.ended_run("retried")["outcome"] == "ok").then_some(())
+    });
     let attempts: Vec<_> = home.runs("retried").iter().map(|run| run["attempt"].as_u64().unwrap()).collect();
     assert_eq!(attempts, [3, 2, 1]);
     assert_eq!(home.harness("retried")["state"], "stopped");
@@ -48,7 +50,10 @@ fn a_run_is_ended_at_its_timeout() {
     );
     home.start_daemon();
     let said = home.harnessd(&["start", "slow", "--wait"]);
-    assert_eq!((said.code, said.err.as_str()), (1, "error: harness `slow`: its run ended `timeout`: ran longer than 300ms\n"));
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (1, "error: harness `slow`: its run ended `timeout`: ran longer than 300ms\n")
+    );
     let run = &home.runs("slow")[0];
     assert_eq!((&run["outcome"], &run["signal"]), (&"timeout".into(), &"SIGTERM".into()));
     assert_eq!(home.log("slow"), "begun\n");
@@ -57,7 +62,8 @@ fn a_run_is_ended_at_its_timeout() {
 /// RUN-3: `keep_runs` is enforced, logs included.
 #[test]
 fn old_runs_and_their_logs_are_pruned() {
-    let mut home = Home::new("[harness.short]\noneshot = true\ncmd = \"echo\"\nargs = [\"x\"]\nkeep_runs = 3\n");
+    let mut home =
+        Home::new("[harness.short]\noneshot = true\ncmd = \"echo\"\nargs = [\"x\"]\nkeep_runs = 3\n");
     home.start_daemon();
     for _ in 0..6 {
         home.ok(&["start", "short", "--wait"]);

@@ -22,7 +22,11 @@ fn once_runs_records_and_exits_by_the_outcome() {
     assert_eq!(home.runs("dead")[0]["cause"], "killed by SIGKILL");
     let gone = home.harnessd(&["once", "gone"]);
     assert_eq!(gone.code, 1);
-    assert!(gone.err.contains("harness `gone`: `nowhere-to-be-found` is not in PATH (/usr/local/bin:/usr/bin:/bin)"), "{gone:?}");
+    assert!(
+        gone.err
+            .contains("harness `gone`: `nowhere-to-be-found` is not in PATH (/usr/local/bin:/usr/bin:/bin)"),
+        "{gone:?}"
+    );
     assert_eq!(home.runs("gone")[0]["outcome"], "spawn-failed");
 }
 
@@ -50,7 +54,10 @@ fn once_and_the_daemon_never_run_one_harness_twice() {
     assert_eq!(once.wait().unwrap().code(), Some(1));
     assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
     let last = &home.runs("job")[0];
-    assert!(last["trigger"] == "once" && last["outcome"] == "stopped" || last["trigger"] == "manual", "{last}");
+    assert!(
+        last["trigger"] == "once" && last["outcome"] == "stopped" || last["trigger"] == "manual",
+        "{last}"
+    );
 }
 
 /// Inside a project a bare name is the project's harness, and it runs in the project's root.
@@ -59,9 +66,16 @@ fn once_runs_a_projects_harness() {
     let home = Home::new("");
     home.write("src/My App/harness.toml", "[harness.where]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"pwd; echo $HARNESSD_HARNESS $HARNESSD_PROJECT\"]\n");
     std::fs::create_dir_all(home.path("src/My App/deep/er")).unwrap();
-    let output = home.command(&["once", "where"]).current_dir(home.path("src/My App/deep/er")).output().unwrap();
+    let output =
+        home.command(&["once", "where"]).current_dir(home.path("src/My App/deep/er")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let root = std::fs::canonicalize(home.path("src/My App")).unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{}\nmy-app/where my-app\n", root.display()));
-    assert!(home.path(".local/state/harnessd/logs/my-app@where").is_dir(), "`/` is written `@` in file names");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        format!("{}\nmy-app/where my-app\n", root.display())
+    );
+    assert!(
+        home.path(".local/state/harnessd/logs/my-app@where").is_dir(),
+        "`/` is written `@` in file names"
+    );
 }

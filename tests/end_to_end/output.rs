@@ -8,7 +8,10 @@ use crate::support::{Home, until};
 #[test]
 fn trap_24_every_byte_is_captured_once() {
     let script = "i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done; printf '\\377end'";
-    let mut home = Home::new(&format!("[harness.loud]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"{}\"]\n", script.replace('\\', "\\\\")));
+    let mut home = Home::new(&format!(
+        "[harness.loud]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"{}\"]\n",
+        script.replace('\\', "\\\\")
+    ));
     home.start_daemon();
     home.ok(&["start", "loud", "--wait"]);
     let mut expected: Vec<u8> = (0..20000).flat_map(|number| format!("{number}\n").into_bytes()).collect();
@@ -29,7 +32,8 @@ fn a_log_stays_inside_its_bound() {
     home.ok(&["start", "loud", "--wait"]);
     let log = home.log("loud");
     assert!(log.len() <= 64 << 10 && log.len() > 16 << 10, "{}", log.len());
-    let numbers: Vec<u32> = log.lines().skip(1).map(|line| line.trim_start_matches("line ").parse().unwrap()).collect();
+    let numbers: Vec<u32> =
+        log.lines().skip(1).map(|line| line.trim_start_matches("line ").parse().unwrap()).collect();
     assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]));
     assert_eq!(numbers.last(), Some(&29999));
 }
@@ -42,7 +46,10 @@ fn logs_are_followed() {
     );
     home.start_daemon();
     home.ok(&["start", "talk"]);
-    let id = until("the run is recorded", || home.runs("talk").first().cloned())["id"].as_str().unwrap().to_owned();
+    let id = until("the run is recorded", || home.runs("talk").first().cloned())["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let of_run = home.command(&["logs", &id, "--follow"]).stdout(Stdio::piped()).spawn().unwrap();
     let out = std::fs::File::create(home.path("followed")).unwrap();
     let mut of_harness = home.command(&["logs", "talk", "-f"]).stdout(out).spawn().unwrap();
@@ -51,7 +58,9 @@ fn logs_are_followed() {
     let output = of_run.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "first\nlast\n");
     home.ok(&["start", "talk", "--wait"]);
-    until("the next run is followed", || (home.read("followed") == "first\nlast\nfirst\nlast\n").then_some(()));
+    until("the next run is followed", || {
+        (home.read("followed") == "first\nlast\nfirst\nlast\n").then_some(())
+    });
     of_harness.kill().unwrap();
     of_harness.wait().unwrap();
 }

@@ -15,7 +15,12 @@ fn a_changed_file_is_applied_by_difference() {
     home.configure(&format!("{ONE}{TWO}"));
     until("the added one runs", || {
         let list = home.ok(&["list", "--json"]).json();
-        list["harnesses"].as_array().unwrap().iter().any(|one| one["name"] == "two" && one["state"] == "running").then_some(())
+        list["harnesses"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["name"] == "two" && one["state"] == "running")
+            .then_some(())
     });
     assert_eq!(home.pid("one"), pid);
     home.configure(TWO);
@@ -42,7 +47,8 @@ fn a_rejected_configuration_changes_nothing() {
     assert_eq!(home.pid("one"), pid);
     let status = home.ok(&["status", "--json"]).json();
     assert_eq!(status["config"]["state"], "rejected");
-    let codes: Vec<_> = status["config"]["diagnostics"].as_array().unwrap().iter().map(|one| one["line"].clone()).collect();
+    let codes: Vec<_> =
+        status["config"]["diagnostics"].as_array().unwrap().iter().map(|one| one["line"].clone()).collect();
     assert_eq!(codes, [8, 9]);
     home.configure(&format!("[daemon]\nwatch = false\n{ONE}{TWO}"));
     home.ok(&["reload"]);

@@ -49,7 +49,10 @@ fn unknown_tool_degrades_to_generic() {
     home.start_daemon();
     home.ok(&["start", "a", "--wait"]);
     let run = &home.runs("a")[0];
-    assert_eq!((&run["adapter"], &run["skills"], &run["command"]), (&json!("generic"), &json!([]), &json!(["echo", "hello"])));
+    assert_eq!(
+        (&run["adapter"], &run["skills"], &run["command"]),
+        (&json!("generic"), &json!([]), &json!(["echo", "hello"]))
+    );
     assert!(!home.path(".local/state/harnessd/skills").exists());
 }
 
@@ -89,8 +92,18 @@ fn prompt_file_supplies_the_agent_instruction() {
     let argv = argv(&log);
     let state = home.text(".local/state/harnessd/skills/sweep");
     let expected = [
-        "-p", "--model", "opus", "--dangerously-skip-permissions", "--max-turns", "7",
-        "--plugin-dir", &state, "--add-dir", &state, "--", prompt,
+        "-p",
+        "--model",
+        "opus",
+        "--dangerously-skip-permissions",
+        "--max-turns",
+        "7",
+        "--plugin-dir",
+        &state,
+        "--add-dir",
+        &state,
+        "--",
+        prompt,
     ];
     let mut sorted = (argv.clone(), expected.map(str::to_owned).to_vec());
     assert_eq!(argv.last().unwrap(), prompt, "the prompt is the last word, whole");
@@ -110,7 +123,12 @@ fn mistakes(home: &Home) -> Vec<(String, String)> {
     assert_eq!(said.code, 1, "{said:?}");
     let found: Value = serde_json::from_str(&said.out).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    found["diagnostics"].as_array().unwrap().iter().map(|one| (text(&one["code"]), text(&one["message"]))).collect()
+    found["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (text(&one["code"]), text(&one["message"])))
+        .collect()
 }
 
 /// Scenario "Prompt and prompt file are mutually exclusive".
@@ -130,7 +148,10 @@ fn missing_prompt_file_fails_the_load() {
     let said = home.harnessd(&["validate", "--json"]);
     let found: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(found["diagnostics"][0]["harness"], "a");
-    assert!(found["diagnostics"][0]["message"].as_str().unwrap().contains(&home.text("nowhere.md")), "{found}");
+    assert!(
+        found["diagnostics"][0]["message"].as_str().unwrap().contains(&home.text("nowhere.md")),
+        "{found}"
+    );
 }
 
 /// Scenario "Prompt file satisfies the prompt-dependent keys".
@@ -150,7 +171,10 @@ fn prompt_file_satisfies_the_prompt_dependent_keys() {
 #[test]
 fn relative_prompt_file_resolves_against_its_config() {
     let home = home("");
-    home.write("src/app/harness.toml", "[harness.a]\nagent = \"claude-code\"\nprompt_file = \"./prompts/sweep.md\"\n");
+    home.write(
+        "src/app/harness.toml",
+        "[harness.a]\nagent = \"claude-code\"\nprompt_file = \"./prompts/sweep.md\"\n",
+    );
     home.write("src/app/prompts/sweep.md", "stand-in:prompt");
     fs::create_dir_all(home.path("src/app/sub")).unwrap();
     let output = home.command(&["once", "a"]).current_dir(home.path("src/app/sub")).output().unwrap();
@@ -167,7 +191,12 @@ fn writers_round_trip_the_path_not_the_contents() {
     home.write("p.md", &format!("{secret} stand-in:say=done"));
     home.start_daemon();
     home.ok(&["start", "a", "--wait"]);
-    let said = [home.ok(&["describe", "a", "--json"]).out, home.ok(&["runs", "--json"]).out, home.ok(&["status", "--json"]).out, home.daemon_log()];
+    let said = [
+        home.ok(&["describe", "a", "--json"]).out,
+        home.ok(&["runs", "--json"]).out,
+        home.ok(&["status", "--json"]).out,
+        home.daemon_log(),
+    ];
     assert!(said.iter().all(|text| !text.contains(secret)));
     home.stop_daemon();
     let mut looked = 0;
@@ -189,7 +218,9 @@ fn writers_round_trip_the_path_not_the_contents() {
 /// no agent is launched.
 #[test]
 fn prompt_file_deleted_between_load_and_spawn() {
-    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/p.md\"\nenv = { STAND_IN = \"say=launched\" }\n");
+    let mut home = home(
+        "[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/p.md\"\nenv = { STAND_IN = \"say=launched\" }\n",
+    );
     home.write("p.md", "go");
     home.start_daemon();
     let path = home.text("p.md");
@@ -210,7 +241,8 @@ fn prompt_file_deleted_between_load_and_spawn() {
 /// Scenario "Edited prompt file takes effect without a reload".
 #[test]
 fn edited_prompt_file_takes_effect_without_a_reload() {
-    let mut home = home("[daemon]\nwatch = false\n[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/p.md\"\n");
+    let mut home =
+        home("[daemon]\nwatch = false\n[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/p.md\"\n");
     home.write("p.md", "stand-in:say=one");
     home.start_daemon();
     home.ok(&["start", "a", "--wait"]);
@@ -236,14 +268,19 @@ fn configured_paths_add_to_defaults() {
     let home = home("[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"~/work/team-skills\"]\n");
     assert_eq!(
         roots(&home, "a"),
-        [(home.text(".claude/skills"), "adapter".to_owned()), (home.text("work/team-skills"), "global".to_owned())]
+        [
+            (home.text(".claude/skills"), "adapter".to_owned()),
+            (home.text("work/team-skills"), "global".to_owned())
+        ]
     );
 }
 
 /// Scenario "Defaults can be dropped".
 #[test]
 fn defaults_can_be_dropped() {
-    let home = home("[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"~/team\"]\nuse_default_skill_paths = false\n");
+    let home = home(
+        "[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"~/team\"]\nuse_default_skill_paths = false\n",
+    );
     assert_eq!(roots(&home, "a"), [(home.text("team"), "global".to_owned())]);
 }
 
@@ -254,7 +291,12 @@ fn project_files_may_carry_skill_paths() {
     home.write("src/app/harness.toml", "[project]\nname = \"app\"\nskills = true\n[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"./skills-of-app\"]\n");
     let output = home.command(&["skills", "a", "--json"]).current_dir(home.path("src/app")).output().unwrap();
     let view: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    let found: Vec<_> = view["roots"].as_array().unwrap().iter().map(|root| (root["path"].as_str().unwrap().to_owned(), root["rank"].as_str().unwrap().to_owned())).collect();
+    let found: Vec<_> = view["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|root| (root["path"].as_str().unwrap().to_owned(), root["rank"].as_str().unwrap().to_owned()))
+        .collect();
     let root = |path: &str, rank: &str| (home.text(path), rank.to_owned());
     assert_eq!(
         found,
@@ -273,7 +315,9 @@ fn project_files_may_carry_skill_paths() {
 /// the winning copy, complete, when it starts.
 #[test]
 fn nearer_root_wins_a_name_collision() {
-    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nworkdir = \"~/app\"\nskill_paths = [\"~/team\"]\n");
+    let mut home = home(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nworkdir = \"~/app\"\nskill_paths = [\"~/team\"]\n",
+    );
     skill(&home, ".claude/skills", "playbook", "home");
     skill(&home, ".claude/skills", "native", "home");
     skill(&home, "team", "playbook", "team");
@@ -282,7 +326,8 @@ fn nearer_root_wins_a_name_collision() {
     home.start_daemon();
     home.ok(&["start", "a", "--wait"]);
     let seen = skills_seen(&home.log("a"));
-    let visible: Vec<&str> = seen.iter().filter(|line| line.contains(" visible ")).map(String::as_str).collect();
+    let visible: Vec<&str> =
+        seen.iter().filter(|line| line.contains(" visible ")).map(String::as_str).collect();
     // SKL-14: the merged set, all of it from the projection, and nothing else.
     assert_eq!(
         visible,
@@ -295,7 +340,12 @@ fn nearer_root_wins_a_name_collision() {
         "{seen:?}"
     );
     let run = &home.runs("a")[0];
-    let names: Vec<_> = run["skills"].as_array().unwrap().iter().map(|skill| (skill["name"].as_str().unwrap(), skill["source"].as_str().unwrap().to_owned())).collect();
+    let names: Vec<_> = run["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| (skill["name"].as_str().unwrap(), skill["source"].as_str().unwrap().to_owned()))
+        .collect();
     assert_eq!(names[3], ("playbook", home.text("team/playbook")));
     assert_eq!(names.len(), 4);
 }
@@ -303,7 +353,9 @@ fn nearer_root_wins_a_name_collision() {
 /// Scenario "Merged set lands before exec": on every start, the first and a restart alike.
 #[test]
 fn merged_set_lands_before_exec() {
-    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/team\"]\n");
+    let mut home = home(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/team\"]\n",
+    );
     skill(&home, "team", "one", "first");
     home.start_daemon();
     home.ok(&["start", "a", "--wait"]);
@@ -336,15 +388,26 @@ fn a_harness_that_edits_its_copy_leaves_the_source_unchanged() {
 /// Scenario "Shadowed copies are attributable".
 #[test]
 fn shadowed_copies_are_attributable() {
-    let home = home("[harness.a]\nagent = \"claude-code\"\nworkdir = \"~/app\"\nskill_paths = [\"~/low\", \"~/high\"]\n");
-    for (root, label) in [(".claude/skills", "home"), ("low", "low"), ("high", "high"), ("app/.claude/skills", "project")] {
+    let home = home(
+        "[harness.a]\nagent = \"claude-code\"\nworkdir = \"~/app\"\nskill_paths = [\"~/low\", \"~/high\"]\n",
+    );
+    for (root, label) in
+        [(".claude/skills", "home"), ("low", "low"), ("high", "high"), ("app/.claude/skills", "project")]
+    {
         skill(&home, root, "playbook", label);
     }
     let view = home.ok(&["skills", "a", "--json"]).json();
     let one = &view["skills"][0];
-    let copy = |root: &str, rank: &str| json!({"source": home.text(format!("{root}/playbook")), "rank": rank});
-    assert_eq!((&one["source"], &one["rank"]), (&json!(home.text("app/.claude/skills/playbook")), &json!("project-local")));
-    assert_eq!(one["shadowed"], json!([copy("high", "global"), copy("low", "global"), copy(".claude/skills", "adapter")]));
+    let copy =
+        |root: &str, rank: &str| json!({"source": home.text(format!("{root}/playbook")), "rank": rank});
+    assert_eq!(
+        (&one["source"], &one["rank"]),
+        (&json!(home.text("app/.claude/skills/playbook")), &json!("project-local"))
+    );
+    assert_eq!(
+        one["shadowed"],
+        json!([copy("high", "global"), copy("low", "global"), copy(".claude/skills", "adapter")])
+    );
     let text = home.ok(&["skills", "a"]).out;
     assert!(text.contains(&format!("shadows {}", home.text("low/playbook"))), "{text}");
 }
@@ -362,7 +425,9 @@ fn generic_adapter_skips_projection() {
 /// Scenario "An unreadable skill root does not block startup": a warning names the path and its cause.
 #[test]
 fn an_unreadable_skill_root_does_not_block_startup() {
-    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/file/below\", \"~/loop\", \"~/team\"]\n");
+    let mut home = home(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nskill_paths = [\"~/file/below\", \"~/loop\", \"~/team\"]\n",
+    );
     home.write("file", "not a directory");
     symlink(home.path("loop"), home.path("loop")).unwrap();
     skill(&home, "team", "one", "team");
@@ -373,14 +438,21 @@ fn an_unreadable_skill_root_does_not_block_startup() {
     assert!(log.contains(&home.text("file/below")) && log.contains("not a directory"), "{log}");
     assert!(log.contains(&home.text("loop")) && log.contains("too many levels of symbolic links"), "{log}");
     let view = home.ok(&["skills", "a", "--json"]).json();
-    let states: Vec<_> = view["roots"].as_array().unwrap().iter().map(|root| root["state"].as_str().unwrap().to_owned()).collect();
+    let states: Vec<_> = view["roots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|root| root["state"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(states, ["missing", "unreadable", "unreadable", "ok"]);
 }
 
 /// Scenario "A failed projection is attributable": adapter, target and cause; and the start fails.
 #[test]
 fn a_failed_projection_is_attributable() {
-    let mut home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:say=launched\"\nskill_paths = [\"~/team\"]\n");
+    let mut home = home(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:say=launched\"\nskill_paths = [\"~/team\"]\n",
+    );
     skill(&home, "team", "one", "team");
     home.write(".local/state/harnessd/skills", "a file where the directory should be");
     home.start_daemon();
@@ -389,7 +461,10 @@ fn a_failed_projection_is_attributable() {
     assert_eq!(error["error"]["code"], "target_not_writable");
     let message = error["error"]["message"].as_str().unwrap();
     let target = home.text(".local/state/harnessd/skills/a");
-    assert!(message.starts_with(&format!("harness `a`: adapter claude-code: project skills: write {target}")), "{message}");
+    assert!(
+        message.starts_with(&format!("harness `a`: adapter claude-code: project skills: write {target}")),
+        "{message}"
+    );
     assert!(message.ends_with(": not a directory"), "{message}");
     assert!(home.runs("a").iter().all(|run| run.get("pid").is_none()));
 }
@@ -405,9 +480,16 @@ fn targets_are_private() {
     skill(&home, "app/.claude/skills", "shared", "project");
     home.start_daemon();
     home.ok(&["start", "a", "b", "--wait"]);
-    let seen = |name: &str| skills_seen(&home.log(name)).into_iter().filter(|line| line.contains(" visible ")).count();
+    let seen = |name: &str| {
+        skills_seen(&home.log(name)).into_iter().filter(|line| line.contains(" visible ")).count()
+    };
     assert_eq!((seen("a"), seen("b")), (2, 2));
-    let entries = |path: &str| fs::read_dir(home.path(path)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>();
+    let entries = |path: &str| {
+        fs::read_dir(home.path(path))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(entries("app"), [".claude"]);
     assert_eq!(entries("app/.claude/skills"), ["shared"]);
     assert!(!home.path(".claude").exists());
@@ -441,5 +523,8 @@ fn an_agent_that_hangs_is_stopped_and_a_signal_is_named() {
     home.ok(&["stop", "hangs", "--wait"]);
     assert_eq!(home.runs("hangs")[0]["outcome"], "stopped");
     assert_eq!(home.harnessd(&["start", "dies", "--wait"]).code, 1);
-    assert_eq!((&home.runs("dies")[0]["signal"], &home.runs("dies")[0]["cause"]), (&json!("SIGSEGV"), &json!("killed by SIGSEGV")));
+    assert_eq!(
+        (&home.runs("dies")[0]["signal"], &home.runs("dies")[0]["cause"]),
+        (&json!("SIGSEGV"), &json!("killed by SIGSEGV"))
+    );
 }

@@ -5,10 +5,15 @@ use crate::support::{Home, mark, until};
 /// SCH-4: a scheduled one-shot fires, is recorded with its slot, and fires again.
 #[test]
 fn a_schedule_fires_and_is_recorded() {
-    let mut home = Home::new("[harness.beat]\noneshot = true\ncmd = \"echo\"\nargs = [\"beat\"]\nschedule = \"@every 1s\"\n");
+    let mut home = Home::new(
+        "[harness.beat]\noneshot = true\ncmd = \"echo\"\nargs = [\"beat\"]\nschedule = \"@every 1s\"\n",
+    );
     home.start_daemon();
     assert!(home.harness("beat")["next_firing"].is_string());
-    let runs = until("two firings", || Some(home.runs("beat")).filter(|runs| runs.len() >= 2 && runs.iter().all(|run| run["outcome"] == "ok")));
+    let runs = until("two firings", || {
+        Some(home.runs("beat"))
+            .filter(|runs| runs.len() >= 2 && runs.iter().all(|run| run["outcome"] == "ok"))
+    });
     for run in &runs {
         assert_eq!(run["trigger"], "schedule");
         assert!(run["planned_at"].as_str().unwrap() <= run["started_at"].as_str().unwrap(), "{run}");
@@ -19,9 +24,12 @@ fn a_schedule_fires_and_is_recorded() {
 /// SCH-4: a firing while the run is active is recorded as skipped, with a cause.
 #[test]
 fn overlap_skip_leaves_a_record() {
-    let mut home = Home::new("[harness.busy]\noneshot = true\ncmd = \"sleep\"\nargs = [\"600\"]\nschedule = \"@every 1s\"\n");
+    let mut home = Home::new(
+        "[harness.busy]\noneshot = true\ncmd = \"sleep\"\nargs = [\"600\"]\nschedule = \"@every 1s\"\n",
+    );
     home.start_daemon();
-    let skipped = until("a slot is skipped", || home.runs("busy").into_iter().find(|run| run["outcome"] == "skipped"));
+    let skipped =
+        until("a slot is skipped", || home.runs("busy").into_iter().find(|run| run["outcome"] == "skipped"));
     assert!(skipped["cause"].as_str().unwrap().contains("still runs"), "{skipped}");
     assert!(skipped.get("started_at").is_none() && skipped["planned_at"].is_string(), "{skipped}");
     let started = home.runs("busy").iter().filter(|run| run.get("started_at").is_some()).count();
@@ -36,7 +44,8 @@ fn overlap_replace_stops_the_running_one() {
         "[harness.fresh]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"sleep 607 & wait\"]\nschedule = \"@every 1s\"\noverlap = \"replace\"\nenv = {{ {mark} = \"1\" }}\n"
     ));
     home.start_daemon();
-    let replaced = until("one is replaced", || home.runs("fresh").into_iter().find(|run| run["outcome"] == "replaced"));
+    let replaced =
+        until("one is replaced", || home.runs("fresh").into_iter().find(|run| run["outcome"] == "replaced"));
     assert_eq!(replaced["cause"], "stopped for the next firing");
     until("the next one runs alone", || (home.processes_with(&mark).len() == 2).then_some(()));
 }
@@ -79,11 +88,20 @@ fn a_broken_job_delays_no_other() {
 /// SCH-2: the next firings of an expression or a harness, in its zone, without a daemon.
 #[test]
 fn schedule_next_prints_the_next_firings() {
-    let home = Home::new("[harness.nightly]\noneshot = true\ncmd = \"true\"\nschedule = \"30 2 * * *\"\ntimezone = \"Europe/Berlin\"\n");
+    let home = Home::new(
+        "[harness.nightly]\noneshot = true\ncmd = \"true\"\nschedule = \"30 2 * * *\"\ntimezone = \"Europe/Berlin\"\n",
+    );
     let from = ["--from", "2026-03-28T00:00:00Z", "-n", "3"];
     let nightly = home.ok(&[&["schedule", "next", "nightly"], &from[..]].concat());
-    assert_eq!(nightly.out, "2026-03-28T02:30:00+01:00\n2026-03-29T03:00:00+02:00\n2026-03-30T02:30:00+02:00\n");
-    let typed = home.ok(&[&["schedule", "next", "0 12 * * mon", "--timezone", "Asia/Kathmandu", "--json"], &from[..]].concat());
+    assert_eq!(
+        nightly.out,
+        "2026-03-28T02:30:00+01:00\n2026-03-29T03:00:00+02:00\n2026-03-30T02:30:00+02:00\n"
+    );
+    let typed = home.ok(&[
+        &["schedule", "next", "0 12 * * mon", "--timezone", "Asia/Kathmandu", "--json"],
+        &from[..],
+    ]
+    .concat());
     assert_eq!(
         typed.json(),
         serde_json::json!({"expression": "0 12 * * mon", "timezone": "Asia/Kathmandu", "firings":
@@ -91,5 +109,8 @@ fn schedule_next_prints_the_next_firings() {
     );
     let wrong = home.harnessd(&["schedule", "next", "61 * * * *"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.err.starts_with("error: `61 * * * *` is neither a harness nor an expression: "), "{wrong:?}");
+    assert!(
+        wrong.err.starts_with("error: `61 * * * *` is neither a harness nor an expression: "),
+        "{wrong:?}"
+    );
 }

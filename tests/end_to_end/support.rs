@@ -41,7 +41,11 @@ pub struct Said {
 impl Said {
     fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
     }
 
     /// Standard output as JSON.
@@ -103,7 +107,10 @@ impl Home {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_harnessd"));
         command.args(args).env_clear().current_dir(self.dir.path());
-        command.env("HOME", self.dir.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8");
+        command
+            .env("HOME", self.dir.path())
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("LANG", "C.UTF-8");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null());
         command
@@ -131,7 +138,11 @@ impl Home {
         self.daemon = Some(command.spawn().unwrap());
         until("the daemon answers", || {
             let daemon = self.daemon.as_mut().unwrap();
-            assert!(daemon.try_wait().unwrap().is_none(), "the daemon ended: {}", fs::read_to_string(self.dir.path().join("daemon.log")).unwrap());
+            assert!(
+                daemon.try_wait().unwrap().is_none(),
+                "the daemon ended: {}",
+                fs::read_to_string(self.dir.path().join("daemon.log")).unwrap()
+            );
             (self.harnessd(&["status"]).code == 0).then_some(())
         });
     }
@@ -180,7 +191,8 @@ impl Home {
     }
 
     pub fn pid(&self, name: &str) -> i32 {
-        i32::try_from(self.harness(name)["pid"].as_i64().unwrap_or_else(|| panic!("{name} has no pid"))).unwrap()
+        i32::try_from(self.harness(name)["pid"].as_i64().unwrap_or_else(|| panic!("{name} has no pid")))
+            .unwrap()
     }
 
     /// All runs of a harness, newest first.
@@ -245,7 +257,8 @@ pub fn processes_with(mark: &str) -> Vec<i32> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| {
         let mut environ = Vec::new();
-        let read = fs::File::open(format!("/proc/{pid}/environ")).and_then(|mut file| file.read_to_end(&mut environ));
+        let read = fs::File::open(format!("/proc/{pid}/environ"))
+            .and_then(|mut file| file.read_to_end(&mut environ));
         read.is_ok() && environ.windows(mark.len()).any(|part| part == mark.as_bytes()) && alive(*pid)
     })
     .collect()
@@ -265,7 +278,10 @@ pub fn stand_in_dir() -> PathBuf {
 
 /// A skill directory.
 pub fn skill(home: &Home, root: &str, name: &str, label: &str) {
-    home.write(format!("{root}/{name}/SKILL.md"), &format!("---\nname: {name}\ndescription: from {label}\n---\nBody of {label}.\n"));
+    home.write(
+        format!("{root}/{name}/SKILL.md"),
+        &format!("---\nname: {name}\ndescription: from {label}\n---\nBody of {label}.\n"),
+    );
 }
 
 /// `PATH` with a directory in front.

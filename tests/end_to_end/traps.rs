@@ -74,14 +74,19 @@ fn trap_4_a_thousand_deaths_at_once_are_all_seen() {
         let list = home.ok(&["list", "--json"]).json();
         let list = list["harnesses"].as_array().unwrap().clone();
         let pids = list.iter().filter(|one| one["state"] == "running" || one["state"] == "degraded");
-        pids.filter_map(|one| one["pid"].as_i64()).map(|pid| i32::try_from(pid).unwrap()).collect::<Vec<i32>>()
+        pids.filter_map(|one| one["pid"].as_i64())
+            .map(|pid| i32::try_from(pid).unwrap())
+            .collect::<Vec<i32>>()
     };
     let first = until("all run", || Some(running()).filter(|pids| pids.len() == 1000));
     first.iter().for_each(|pid| kill(*pid, nix::libc::SIGKILL));
     let second = until("all run again", || {
         Some(running()).filter(|pids| pids.len() == 1000 && pids.iter().all(|pid| !first.contains(pid)))
     });
-    assert!(first.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()), "zombies are left");
+    assert!(
+        first.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()),
+        "zombies are left"
+    );
     assert!(second.iter().all(|pid| alive(*pid)));
     home.ok(&["stop", "--all", "--wait"]);
     assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
@@ -107,7 +112,9 @@ fn trap_5_exits_that_come_at_once_are_all_recorded() {
 /// Traps 7 and 8: no blocked mask, no ignored SIGPIPE reaches the child, though the daemon has both.
 #[test]
 fn trap_8_a_broken_pipe_ends_its_writer() {
-    let mut home = Home::new("[harness.pipe]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"yes | head -1; grep -E 'Sig(Blk|Ign)' /proc/self/status\"]\n");
+    let mut home = Home::new(
+        "[harness.pipe]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"yes | head -1; grep -E 'Sig(Blk|Ign)' /proc/self/status\"]\n",
+    );
     home.start_daemon();
     home.ok(&["start", "pipe", "--wait"]);
     assert_eq!(home.log("pipe"), "y\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
@@ -117,7 +124,8 @@ fn trap_8_a_broken_pipe_ends_its_writer() {
 #[test]
 fn trap_9_no_descriptor_is_inherited() {
     use std::os::fd::AsRawFd;
-    let mut home = Home::new("[harness.fds]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"ls /proc/$$/fd\"]\n");
+    let mut home =
+        Home::new("[harness.fds]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"ls /proc/$$/fd\"]\n");
     let leak = fs::File::open("/").unwrap();
     // Clear close-on-exec: whatever starts the daemon may leak descriptors into it.
     nix::fcntl::fcntl(&leak, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();

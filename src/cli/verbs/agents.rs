@@ -1,5 +1,6 @@
 //! `agents`: the registry, and what each agent supports.
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use crate::cli::context::Context;
@@ -13,15 +14,16 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         Some(configuration) => configuration.registry,
         None => crate::adapter::Registry::builtin(),
     };
-    let path = context.env.get("PATH").cloned().unwrap_or_default();
+    let path = context.env.get("PATH").map(OsStr::new);
     let mut views = Vec::new();
     for adapter in registry.all() {
-        let words = adapter.commands().iter().chain(&adapter.search(&context.home)).cloned().collect::<Vec<_>>();
-        let found = words.iter().find_map(|word| find_program(word, path.as_ref(), &context.home).ok());
+        let words = adapter.command_words(None, &context.env, &context.home);
+        let found = words.iter().find_map(|word| find_program(word, path, &context.home).ok());
         views.push((adapter.view(), found));
     }
     if out.is_json() {
-        let list: Vec<serde_json::Value> = views.iter().map(|(view, path)| with_path(view, path.as_deref())).collect();
+        let list: Vec<serde_json::Value> =
+            views.iter().map(|(view, path)| with_path(view, path.as_deref())).collect();
         out.json(&serde_json::json!({ "agents": list }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -29,7 +31,7 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         .iter()
         .map(|(view, path)| {
             let place = path.as_ref().map_or("-".to_owned(), ToString::to_string);
-            vec![view.id.clone(), view.supports_text(), place]
+            vec![view.id.clone(), supports(view), place]
         })
         .collect();
     out.table(&["AGENT", "SUPPORTS", "INSTALLED AT"], &rows)?;
@@ -43,4 +45,21 @@ fn with_path(view: &crate::adapter::AgentView, path: Option<&camino::Utf8Path>) 
     }
     value["installed"] = path.is_some().into();
     value
+}
+
+/// What an agent can be asked for, in words.
+fn supports(view: &crate::adapter::AgentView) -> String {
+    let can = &view.supports;
+    let options = [
+        ("model", &can.model),
+        ("auto_accept", &can.auto_accept),
+        ("max_turns", &can.max_turns),
+        ("quiet", &can.quiet),
+    ];
+    let prompt = can.prompt.then_some("prompt");
+    let skills = (can.skills != "none").then_some("skills");
+    let options =
+        options.iter().filter(|(_, how)| can.prompt && how.as_str() != "never").map(|(name, _)| *name);
+    let words: Vec<&str> = prompt.into_iter().chain(options).chain(skills).collect();
+    if words.is_empty() { "-".to_owned() } else { words.join(", ") }
 }

@@ -10,7 +10,11 @@ use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::wire::{Description, Op};
 
-pub(in crate::cli) fn perform(context: &Context, args: &NameArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &NameArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     let answer = context.call(Op::Describe { name: context.full_name(&args.name) })?;
     if out.is_json() {
         out.json(&answer)?;
@@ -37,7 +41,8 @@ pub(in crate::cli) fn perform(context: &Context, args: &NameArgs, out: &mut Outp
 
 /// An argument vector as a person can read it: words with blanks are quoted.
 fn words(command: &[String]) -> String {
-    let plain = |word: &str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c));
+    let plain =
+        |word: &str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c));
     let quoted = command.iter().map(|word| if plain(word) { word.clone() } else { format!("{word:?}") });
     quoted.collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,6 @@
 //! `logs`: what runs printed, byte for byte (RUN-2, RUN-3). Reads the files itself.
 
+use std::io;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::cli::args::LogsArgs;
 use crate::cli::context::{Context, since};
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
-use crate::host::logs::LogReader;
+use crate::host::logs::{LogReader, Start};
 use crate::store::{RunQuery, Store};
 use crate::wire::{ErrorBody, ErrorCode, Run};
 
@@ -23,13 +24,19 @@ enum Target {
     Run,
 }
 
-pub(in crate::cli) fn perform(context: &Context, args: &LogsArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &LogsArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     let (target, runs) = select(context, args)?;
     let Some((last, earlier)) = runs.split_last() else {
         let Target::Harness(name) = &target else { return Ok(ExitCode::SUCCESS) };
         if !args.follow {
             let message = format!("harness `{name}` has no run yet");
-            return Err(ErrorBody::new(ErrorCode::UnknownRun, message).help("`harnessd start` it, or `--follow` to wait").into());
+            return Err(ErrorBody::new(ErrorCode::UnknownRun, message)
+                .help("`harnessd start` it, or `--follow` to wait")
+                .into());
         }
         return follow(context, &target, None, out);
     };
@@ -37,10 +44,10 @@ pub(in crate::cli) fn perform(context: &Context, args: &LogsArgs, out: &mut Outp
         print_whole(run, out)?;
     }
     let whole = args.all || args.since.is_some();
-    let mut reader = open(last)?;
+    let start = if whole { Start::Oldest } else { Start::LastLines(args.lines) };
+    let mut reader = open(last, start)?;
     if let Some(reader) = &mut reader {
-        let lines = if whole { None } else { Some(args.lines) };
-        out.bytes(&reader.tail(lines).map_err(file_failure(last))?)?;
+        pour(reader, last.id, out)?;
     }
     if args.follow {
         return follow(context, &target, Some((last.id, reader)), out);
@@ -71,25 +78,37 @@ fn select(context: &Context, args: &LogsArgs) -> Result<(Target, Vec<Run>), Fail
     Ok((Target::Harness(name), chosen))
 }
 
-fn file_failure(run: &Run) -> impl Fn(std::io::Error) -> Failure + '_ {
-    |cause| Failure::File { what: format!("log of run {}", run.id), cause }
+/// The log of a run; none if it is gone (pruned while we looked) or the run has none.
+fn open(run: &Run, start: Start) -> Result<Option<LogReader>, Failure> {
+    let Some(path) = &run.log else { return Ok(None) };
+    match LogReader::open(path.as_str().into(), start) {
+        Ok(reader) => Ok(Some(reader)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(file_failure(run.id, cause)),
+    }
 }
 
-/// The log of a run; none if it is gone (pruned while we looked) or the run has none.
-fn open(run: &Run) -> Result<Option<LogReader>, Failure> {
-    let Some(path) = &run.log else { return Ok(None) };
-    match LogReader::open(path.as_str().into()) {
-        Ok(reader) => Ok(Some(reader)),
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(cause) => Err(file_failure(run)(cause)),
+fn file_failure(run: RunId, cause: io::Error) -> Failure {
+    Failure::File { what: format!("log of run {run}"), cause }
+}
+
+/// Prints what is there and tells whether that was anything.
+fn pour(reader: &mut LogReader, run: RunId, out: &mut Output) -> Result<bool, Failure> {
+    let mut piece = Vec::new();
+    let mut moved = false;
+    while reader.read(&mut piece).map_err(|cause| file_failure(run, cause))? > 0 {
+        out.bytes(&piece)?;
+        piece.clear();
+        moved = true;
     }
+    Ok(moved)
 }
 
 fn print_whole(run: &Run, out: &mut Output) -> Result<(), Failure> {
-    if let Some(mut reader) = open(run)? {
-        out.bytes(&reader.tail(None).map_err(file_failure(run))?)?;
+    match open(run, Start::Oldest)? {
+        Some(mut reader) => pour(&mut reader, run.id, out).map(drop),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Prints what is added, until the run has ended; of a harness, on into its next runs.
@@ -109,19 +128,16 @@ fn follow(
             (Some(store), Some((id, _))) => store.run(&id.to_string()).is_ok_and(|run| run.outcome.is_some()),
             _ => true,
         };
-        let mut moved = false;
-        if let Some((id, Some(reader))) = &mut current {
-            let what = format!("log of run {id}");
-            let bytes = reader.more().map_err(|cause| Failure::File { what, cause })?;
-            moved = !bytes.is_empty();
-            out.bytes(&bytes)?;
-        }
+        let moved = match &mut current {
+            Some((id, Some(reader))) => pour(reader, *id, out)?,
+            _ => false,
+        };
         if ended && !moved {
             match target {
                 Target::Run => return Ok(ExitCode::SUCCESS),
                 Target::Harness(name) => {
                     if let Some(next) = next_run(store.as_ref(), name, current.as_ref().map(|(id, _)| *id))? {
-                        current = Some((next.id, open(&next)?));
+                        current = Some((next.id, open(&next, Start::Oldest)?));
                         continue;
                     }
                 }

@@ -15,8 +15,16 @@ use crate::daemon::{self, Foreground};
 use crate::lifecycle::RestartPolicy;
 use crate::wire::Run;
 
-pub(in crate::cli) fn perform(context: &Context, args: &NameArgs, out: &mut Output) -> Result<ExitCode, Failure> {
-    tracing_subscriber::fmt().with_max_level(LevelFilter::WARN).with_writer(std::io::stderr).with_target(false).init();
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &NameArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
+    tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::WARN)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .init();
     let configuration = context.configuration()?;
     let harness = context.harness(&configuration, &args.name)?;
     let name = harness.name.clone();
@@ -35,7 +43,9 @@ pub(in crate::cli) fn perform(context: &Context, args: &NameArgs, out: &mut Outp
 fn just_once(harness: &Harness) -> Harness {
     let mode = match harness.mode {
         Mode::Resident { .. } => Mode::Resident { restart: RestartPolicy::No },
-        Mode::OneShot { timeout, .. } => Mode::OneShot { restart: RestartPolicy::No, schedule: None, timeout },
+        Mode::OneShot { timeout, .. } => {
+            Mode::OneShot { restart: RestartPolicy::No, schedule: None, timeout }
+        }
     };
     Harness { mode, enabled: false, ..harness.clone() }
 }

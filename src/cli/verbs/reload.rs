@@ -13,7 +13,11 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         out.json(&answer)?;
     } else {
         let warnings = answer["diagnostics"].as_array().map_or(0, Vec::len);
-        let suffix = if warnings == 0 { String::new() } else { format!(" ({warnings} warnings: see `harnessd validate`)") };
+        let suffix = if warnings == 0 {
+            String::new()
+        } else {
+            format!(" ({warnings} warnings: see `harnessd validate`)")
+        };
         out.line(&format!("the configuration is in force{suffix}"))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,11 @@ use crate::cli::output::{Output, or_dash};
 use crate::store::{RunQuery, Store};
 use crate::wire::{Run, unknown_harness};
 
-pub(in crate::cli) fn perform(context: &Context, args: &RunsArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &RunsArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     let store = Store::open_read(&context.state_dir())?;
     let harness = args.name.as_deref().map(|name| known(context, store.as_ref(), name)).transpose()?;
     let since = args.since.as_deref().map(since).transpose()?;
@@ -45,7 +49,11 @@ fn row(run: &Run, out: &Output) -> Vec<String> {
     let took = run.started_at.zip(run.ended_at).map(|(start, end)| {
         let took = end.since(start);
         let rounded = std::time::Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-        duration_text(if took.as_secs() > 0 { std::time::Duration::from_secs(took.as_secs()) } else { rounded })
+        duration_text(if took.as_secs() > 0 {
+            std::time::Duration::from_secs(took.as_secs())
+        } else {
+            rounded
+        })
     });
     vec![
         run.id.to_string(),

@@ -15,7 +15,11 @@ use crate::host::{clock, zone};
 use crate::schedule::{Schedule, parse_zone};
 use crate::wire::FiringsView;
 
-pub(in crate::cli) fn perform(context: &Context, args: &ScheduleArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &ScheduleArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     match &args.verb {
         ScheduleVerb::Next(args) => next(context, args, out),
     }
@@ -24,19 +28,24 @@ pub(in crate::cli) fn perform(context: &Context, args: &ScheduleArgs, out: &mut 
 fn next(context: &Context, args: &NextArgs, out: &mut Output) -> Result<ExitCode, Failure> {
     let (expression, own_zone) = resolve(context, &args.what)?;
     let named = args.timezone.as_deref().map(parse_zone).transpose();
-    let timezone = named.map_err(|cause| Failure::Usage(cause.to_string()))?.or(own_zone).unwrap_or_else(zone::system);
+    let timezone =
+        named.map_err(|cause| Failure::Usage(cause.to_string()))?.or(own_zone).unwrap_or_else(zone::system);
     let from = match &args.from {
         None => clock::now().wall,
         Some(text) => Wall::parse_rfc3339(text).map_err(|_| {
             Failure::Usage(format!("`{text}` is no time: write one like `2026-11-30T08:00:00Z`"))
         })?,
     };
-    let firings = expression.firings(from, timezone).take(args.count);
+    let firings = expression.firings(from, timezone, args.count);
     let firings: Vec<String> = firings
         .map(|at| at.utc().with_timezone(&timezone).to_rfc3339_opts(SecondsFormat::Secs, true))
         .collect();
     if out.is_json() {
-        let view = FiringsView { expression: expression.as_str().to_owned(), timezone: timezone.name().to_owned(), firings };
+        let view = FiringsView {
+            expression: expression.as_str().to_owned(),
+            timezone: timezone.name().to_owned(),
+            firings,
+        };
         out.json(&view)?;
     } else {
         for firing in firings {

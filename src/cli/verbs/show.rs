@@ -9,7 +9,11 @@ use crate::cli::output::Output;
 use crate::store::Store;
 use crate::wire::{ErrorBody, ErrorCode, Run};
 
-pub(in crate::cli) fn perform(context: &Context, args: &ShowArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &ShowArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     let run = find(context, &args.run)?;
     if out.is_json() {
         out.json(&run)?;
@@ -25,7 +29,7 @@ pub(super) fn find(context: &Context, part: &str) -> Result<Run, Failure> {
         let message = format!("no run has the id `{}`", part.escape_debug());
         return Err(ErrorBody::new(ErrorCode::UnknownRun, message).help("nothing has run yet").into());
     };
-    store.run(part).map_err(|cause| Failure::Said(cause.to_wire()))
+    store.run(part).map_err(|cause| Failure::Said(cause.body()))
 }
 
 fn print(run: &Run, out: &mut Output) -> Result<(), Failure> {

@@ -10,7 +10,11 @@ use crate::cli::output::Output;
 use crate::launch::skills_view;
 use crate::wire::{ErrorBody, ErrorCode, Op, SkillsView};
 
-pub(in crate::cli) fn perform(context: &Context, args: &SkillsArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &SkillsArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     let views = match &args.name {
         Some(name) => vec![one(context, name)?],
         None => all(context)?,
@@ -64,7 +68,13 @@ pub(super) fn print_skills(view: &SkillsView, out: &mut Output) -> Result<(), Fa
         out.line(&format!("  root {} [{}] {}", root.path, word(&root.rank), word(&root.state)))?;
     }
     for skill in &view.skills {
-        out.line(&format!("  {} ({}) from {} [{}]", skill.name, word(&skill.state), skill.source, word(&skill.rank)))?;
+        out.line(&format!(
+            "  {} ({}) from {} [{}]",
+            skill.name,
+            word(&skill.state),
+            skill.source,
+            word(&skill.rank)
+        ))?;
         for copy in &skill.shadowed {
             out.line(&format!("    shadows {} [{}]", copy.source, word(&copy.rank)))?;
         }

@@ -15,7 +15,12 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     let status: StatusView = read(answer)?;
-    out.line(&format!("harnessd {}, pid {}, since {}", status.version, status.pid, out.time(status.started_at)))?;
+    out.line(&format!(
+        "harnessd {}, pid {}, since {}",
+        status.version,
+        status.pid,
+        out.time(status.started_at)
+    ))?;
     let state = match status.config.state {
         ConfigState::Ok => "in force",
         ConfigState::Rejected => "REJECTED, the last good one is in force",
@@ -26,10 +31,21 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
     }
     for one in &status.config.diagnostics {
         let text = |key: &str| one[key].as_str().unwrap_or_default();
-        out.line(&format!("  {}: {}:{}:{}: {}", text("severity"), text("file"), one["line"], one["column"], text("message")))?;
+        out.line(&format!(
+            "  {}: {}:{}:{}: {}",
+            text("severity"),
+            text("file"),
+            one["line"],
+            one["column"],
+            text("message")
+        ))?;
     }
-    let states: Vec<String> = status.harnesses.iter().map(|(state, count)| format!("{count} {state}")).collect();
-    out.line(&format!("harnesses: {}", if states.is_empty() { "none".to_owned() } else { states.join(", ") }))?;
+    let states: Vec<String> =
+        status.harnesses.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    out.line(&format!(
+        "harnesses: {}",
+        if states.is_empty() { "none".to_owned() } else { states.join(", ") }
+    ))?;
     for trouble in &status.trouble {
         out.line(&format!("trouble: {trouble}"))?;
     }

@@ -9,6 +9,10 @@ use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::wire::Op;
 
-pub(in crate::cli) fn perform(context: &Context, args: &TargetArgs, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &TargetArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     act(context, args, out, |names| Op::Stop { names, all: args.all, wait: args.wait })
 }

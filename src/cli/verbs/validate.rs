@@ -16,12 +16,13 @@ const INVALID: u8 = 1;
 /// The files could not be judged.
 const COULD_NOT_RUN: u8 = 2;
 
-pub(in crate::cli) fn perform(context: &Context, args: &ValidateArgs, out: &mut Output) -> Result<ExitCode, Failure> {
-    let (loaded, named) = if args.files.is_empty() {
-        (context.load(), false)
-    } else {
-        (by_themselves(context, args), true)
-    };
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &ValidateArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let (loaded, named) =
+        if args.files.is_empty() { (context.load(), false) } else { (by_themselves(context, args), true) };
     let format = match args.format {
         Some(DiagnosticFormat::Json) => Format::Json,
         Some(DiagnosticFormat::Short) => Format::Short,

@@ -4,6 +4,6 @@ use super::Answer;
 use crate::daemon::state::Daemon;
 
 pub(super) fn answer(daemon: &Daemon) -> Answer {
-    let views: Vec<_> = daemon.supervisor.views().collect();
+    let views = daemon.supervisor.views();
     Ok(Some(serde_json::json!({ "harnesses": views })))
 }

@@ -22,7 +22,11 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         },
         harnesses: states,
         attention: attention(daemon),
-        trouble: daemon.store_trouble.iter().map(|cause| format!("records wait in memory: {cause}")).collect(),
+        trouble: daemon
+            .store_trouble
+            .iter()
+            .map(|cause| format!("records wait in memory: {cause}"))
+            .collect(),
     })
 }
 

@@ -69,7 +69,11 @@ fn the_cause_of_an_end_is_told() {
         (StopReason::Removed, Outcome::Stopped, "removed from the configuration"),
         (StopReason::Shutdown, Outcome::Stopped, "the daemon was shut down"),
         (StopReason::Timeout(SECOND * 90), Outcome::Timeout, "ran longer than its `timeout` of 1m 30s"),
-        (StopReason::Replaced(Wall(0)), Outcome::Replaced, "replaced by the firing of 1970-01-01T00:00:00.000Z"),
+        (
+            StopReason::Replaced(Wall(0)),
+            Outcome::Replaced,
+            "replaced by the firing of 1970-01-01T00:00:00.000Z",
+        ),
     ] {
         assert_eq!((reason.outcome(), reason.cause().as_str()), (outcome, words));
     }
