@@ -5,8 +5,8 @@
 //! written for one agent; what differs between two agents stands in their
 //! documents, and nothing here reads a file, a clock or the environment.
 //!
-//! The form, with what each key may hold, is [`model`]'s; what must hold beyond
-//! that is [`check`]'s. Placeholders in templates:
+//! The form, with what each key may hold, is in `model`; what must hold beyond
+//! that is in `check`. Placeholders in templates:
 //!
 //! | where | placeholders |
 //! |---|---|
@@ -23,6 +23,7 @@
 
 mod check;
 mod document;
+mod error;
 mod merge;
 mod model;
 mod options;
@@ -36,9 +37,10 @@ mod template;
 mod tests;
 mod view;
 
+pub use error::{LONGEST_ARGUMENT, SynthesisError};
 pub use model::Adapter;
 pub use options::{Fulfilment, OptionKey, PromptOptions};
 pub use registry::{Registry, TableProblem};
 pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
-pub use synthesis::{Invocation, LONGEST_ARGUMENT, Synthesis, SynthesisError};
+pub use synthesis::{Invocation, Synthesis};
 pub use view::{AgentView, Supports};

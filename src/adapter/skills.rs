@@ -47,7 +47,7 @@ pub enum TargetKind {
     /// A directory that others use too.
     Shared {
         /// Relative to the workdir, or absolute.
-        dir: Utf8PathBuf,
+        dir: String,
     },
 }
 
@@ -143,7 +143,7 @@ impl Adapter {
 fn target_kind(target: &str, env: &BTreeMap<String, String>, home: &Utf8Path) -> Option<TargetKind> {
     match private_subdir(target) {
         Some(subdir) => Some(TargetKind::Private { subdir: subdir.map(str::to_owned) }),
-        None => resolve(target, env, home).map(|dir| TargetKind::Shared { dir }),
+        None => resolve(target, env, home).map(|dir| TargetKind::Shared { dir: dir.into_string() }),
     }
 }
 
