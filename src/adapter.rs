@@ -13,8 +13,8 @@
 //! | `oneshot`/`resident` `.argument` and `.stdin` | `{prompt}` (in `argument`, once); `{options}`, `{skills}`, `{quieten}`, each an element of its own that stands for a list |
 //! | `.model`, `.max_turns` | `{value}` |
 //! | `.session_id`, `.resume`, `.fork` | `{session}` |
-//! | `skills.target`, `.args`, `.env`, `.json_env`, `.documents` | `{private}`, the harness's own directory |
-//! | `skills.hide.args`, `.json_env` | `{hidden}`, an object from names to words, or the list of `entry`s |
+//! | `skills.target`, `.args`, `.env`, `.json_args`, `.json_env`, `.documents` | `{private}`, the harness's own directory |
+//! | `skills.hide.args`, `.json_args`, `.json_env` | `{hidden}`, an object from names to words, or the list of `entry`s |
 //! | `skills.hide.entry` | `{path}`, as a TOML string |
 //! | `gateway` | `{endpoint}` |
 //! | `mcp` | `{command}`, `{arguments}`, `{words}`, as JSON |

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::model::{Adapter, Injection, JsonVariables, Launch, Means, Variables};
+use super::model::{Adapter, Hide, Injection, JsonVariables, Launch, Means, Variables};
 use super::place::{Place, is_variable};
 use super::shape::{Problem, suggestion, under};
 use super::template::holes;
@@ -176,7 +176,11 @@ impl Checker<'_> {
 
     fn json_env(&mut self, variables: &JsonVariables, known: &[&str]) {
         self.variables(variables.keys());
-        for (name, value) in variables {
+        self.documents(variables, known);
+    }
+
+    fn documents(&mut self, documents: &JsonVariables, known: &[&str]) {
+        for (name, value) in documents {
             if !value.is_object() {
                 self.at(name).add(format!("`{name}` is a table, which becomes a JSON document"), None);
             }
@@ -262,7 +266,8 @@ fn splices(adapter: &Adapter, launch: &Launch) -> Vec<(&'static str, bool)> {
         .flatten()
         .any(|means| !means.args.is_empty());
     let told = adapter.skills.as_ref().is_some_and(|skills| {
-        !skills.args.is_empty() || skills.hide.as_ref().is_some_and(|hide| !hide.args.is_empty())
+        let hides = |hide: &Hide| !hide.args.is_empty() || !hide.json_args.is_empty();
+        !skills.args.is_empty() || !skills.json_args.is_empty() || skills.hide.as_ref().is_some_and(hides)
     });
     vec![("options", options), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
 }

@@ -73,6 +73,7 @@ pub(super) const ADAPTER: Shape = Table(&[
             ("args", Texts),
             ("env", TextMap),
             ("json_env", JsonMap),
+            ("json_args", JsonMap),
             ("documents", JsonMap),
             (
                 "hide",
@@ -83,6 +84,7 @@ pub(super) const ADAPTER: Shape = Table(&[
                     ("entry", Text),
                     ("args", Texts),
                     ("json_env", JsonMap),
+                    ("json_args", JsonMap),
                 ]),
             ),
         ]),

@@ -38,6 +38,7 @@ impl Checker<'_> {
         self.at("args").words(&skills.args, known);
         self.at("env").texts(&skills.env, known);
         self.at("json_env").json_env(&skills.json_env, known);
+        self.at("json_args").documents(&skills.json_args, known);
         for (path, document) in &skills.documents {
             self.at("documents").at(path).inside(path);
             self.at("documents").at(path).json(document, known);
@@ -54,20 +55,23 @@ impl Checker<'_> {
                 "copies are hidden either by name (`shadowed`, `won`, `unmerged`) or by path (`entry`)";
             self.add(message, None);
         }
-        if hide.args.is_empty() && hide.json_env.is_empty() {
-            self.add("neither `args` nor `json_env` tells the agent what is hidden", None);
+        if hide.args.is_empty() && hide.json_env.is_empty() && hide.json_args.is_empty() {
+            self.add("neither `args` nor `json_args` nor `json_env` tells the agent what is hidden", None);
         }
-        if hide.entry.is_some() && !hide.json_env.is_empty() {
-            self.at("json_env").add("a list of paths can stand in `args` only", None);
+        for (key, documents) in [("json_env", &hide.json_env), ("json_args", &hide.json_args)] {
+            if hide.entry.is_some() && !documents.is_empty() {
+                self.at(key).add("a list of paths can stand in `args` only", None);
+            }
+            for (name, value) in documents {
+                self.at(key).at(name).hidden(value);
+            }
         }
         if let Some(entry) = &hide.entry {
             self.at("entry").template(entry, &["path"]);
         }
         self.at("args").words(&hide.args, &["hidden"]);
         self.at("json_env").json_env(&hide.json_env, &["hidden"]);
-        for (name, value) in &hide.json_env {
-            self.at("json_env").at(name).hidden(value);
-        }
+        self.at("json_args").documents(&hide.json_args, &["hidden"]);
     }
 
     /// In a JSON document the placeholder stands for a table.

@@ -207,8 +207,8 @@ fn a_template_that_would_not_expand_is_refused() {
             &[
                 "m [skills.hide] copies are hidden either by name (`shadowed`, `won`, `unmerged`) or by path (`entry`)",
                 "m [skills.hide.json_env] a list of paths can stand in `args` only",
-                "m [skills.hide.entry] unknown placeholder `{p}` (known here: `{path}`)",
                 "m [skills.hide.json_env.X.a] `{hidden}` stands alone in a text of a JSON document",
+                "m [skills.hide.entry] unknown placeholder `{p}` (known here: `{path}`)",
             ],
         ),
         (

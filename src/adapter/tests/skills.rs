@@ -28,28 +28,36 @@ fn facts(agent: &str, env: &[(&str, &str)]) -> SkillFacts {
     builtin(agent).skill_facts(&variables(env), Utf8Path::new("/h"))
 }
 
-/// SKL-7: the private directory is handed over by the agent's own means.
+/// What claude is told where nothing is hidden.
+const READABLE: &str = r#"{"permissions":{"additionalDirectories":["/d"]}}"#;
+
+/// SKL-7: the private directory is handed over by the agent's own means. No `--add-dir`: in the
+/// terminal mode it stops at a question of trust at each start.
 #[test]
 fn claude_is_handed_a_plugin_directory() {
     let made = told("claude-code", "/d", &[]);
-    assert_eq!(made.argv, ["claude", "-p", "--add-dir", "/d", "--plugin-dir", "/d", "--", "P"]);
-    assert_eq!(
-        made.documents,
-        [(".claude-plugin/plugin.json".to_owned(), "{\"name\":\"harnessd\"}\n".to_owned())]
-    );
+    assert_eq!(made.argv, ["claude", "-p", "--plugin-dir", "/d", "--settings", READABLE, "--", "P"]);
+    let manifest = (".claude-plugin/plugin.json".to_owned(), "{\"name\":\"harnessd\"}\n".to_owned());
+    assert_eq!(made.documents, [manifest]);
     let private = TargetKind::Private { subdir: Some("skills".to_owned()) };
     assert_eq!(facts("claude-code", &[]).target, Some(private));
+}
+
+/// The document of claude's `--settings`.
+fn settings(made: &Synthesis) -> Value {
+    let at = made.argv.iter().position(|word| word == "--settings").unwrap();
+    serde_json::from_str(&made.argv[at + 1]).unwrap()
 }
 
 /// SKL-14: claude's native copies are switched off, but one that won keeps its `/NAME`.
 #[test]
 fn claude_hides_native_copies_by_name() {
     let made = told("claude-code", "/d", &copies("/h/.claude/skills"));
-    let overlay = r#"{"skillOverrides":{"left":"off","lost":"off","won":"user-invocable-only"}}"#;
-    assert_eq!(
-        made.argv,
-        ["claude", "-p", "--add-dir", "/d", "--plugin-dir", "/d", "--settings", overlay, "--", "P"]
+    let overlay = concat!(
+        r#"{"permissions":{"additionalDirectories":["/d"]},"#,
+        r#""skillOverrides":{"left":"off","lost":"off","won":"user-invocable-only"}}"#
     );
+    assert_eq!(made.argv, ["claude", "-p", "--plugin-dir", "/d", "--settings", overlay, "--", "P"]);
     assert_eq!(made.shown.last().unwrap(), "<prompt>");
 }
 
@@ -59,7 +67,7 @@ fn a_shadowed_copy_switches_the_name_off() {
     let mut both = vec![native("x", "/w/.claude/skills/x", false, true), native("x", "/h/x", true, true)];
     for _ in 0..2 {
         let made = told("claude-code", "/d", &both);
-        assert!(made.argv.contains(&r#"{"skillOverrides":{"x":"off"}}"#.to_owned()), "{:?}", made.argv);
+        assert_eq!(settings(&made)["skillOverrides"], json!({"x": "off"}));
         both.reverse();
     }
 }
@@ -69,9 +77,8 @@ fn a_shadowed_copy_switches_the_name_off() {
 fn a_hidden_name_is_quoted() {
     let odd = [native("a\"},\"x\":{\"{private}", "/h/a", true, true)];
     let made = told("claude-code", "/d", &odd);
-    let at = made.argv.iter().position(|word| word == "--settings").unwrap();
-    let settings: Value = serde_json::from_str(&made.argv[at + 1]).unwrap();
-    assert_eq!(settings, json!({"skillOverrides": {"a\"},\"x\":{\"{private}": "off"}}));
+    let overrides = json!({"a\"},\"x\":{\"{private}": "off"});
+    assert_eq!(settings(&made)["skillOverrides"], overrides);
 }
 
 /// SKL-7, SKL-14: codex has a shared target; every copy but the projected one is hidden by its file.
@@ -141,12 +148,10 @@ fn a_plain_command_is_handed_its_skills_first() {
             "claude-code",
             &[
                 "p",
-                "--add-dir",
-                "/d",
                 "--plugin-dir",
                 "/d",
                 "--settings",
-                r#"{"skillOverrides":{"lost":"off"}}"#,
+                r#"{"permissions":{"additionalDirectories":["/d"]},"skillOverrides":{"lost":"off"}}"#,
                 "exec",
                 "hello /w",
             ] as &[&str],
@@ -171,7 +176,7 @@ fn a_resident_prompt_comes_after_the_skills() {
     let skills = Some(Handover { target: Utf8Path::new("/d"), native: &[] });
     let wanted = Invocation { resident: true, skills, ..one_shot("P", &PLAIN) };
     let made = builtin("claude-code").synthesize(&wanted).unwrap();
-    assert_eq!(made.argv, ["claude", "--add-dir", "/d", "--plugin-dir", "/d", "--", "P"]);
+    assert_eq!(made.argv, ["claude", "--plugin-dir", "/d", "--settings", READABLE, "--", "P"]);
 }
 
 /// ADP-3: default roots follow the agent's own variables.
