@@ -78,10 +78,10 @@ fn everything(adapter: &Adapter) -> Vec<Synthesis> {
 fn the_built_in_documents_read_and_hold() {
     let registry = Registry::builtin();
     assert_eq!(registry.ids(), ["claude-code", "codex", "opencode", "pi", "generic"]);
-    for text in super::super::registry::DOCUMENTS {
-        let value = super::super::document::read(text).unwrap();
+    for text in crate::adapter::registry::DOCUMENTS {
+        let value = crate::adapter::document::read(text).unwrap();
         let mut problems = Vec::new();
-        super::super::shape::ADAPTER.check(&value, &[], &mut problems);
+        crate::adapter::shape::ADAPTER.check(&value, &[], &mut problems);
         assert_eq!(problems, []);
         let adapter: Adapter = serde_json::from_value(value.clone()).unwrap();
         assert_eq!(check(&adapter), []);

@@ -109,7 +109,7 @@ fn a_hidden_path_is_quoted() {
     for dir in ["/h/a\"b", "/h/a'b\"", "/h/new\nline", "/h/back\\slash", "/h/{path}{hidden}", "/h/\u{7f}é"] {
         let made = told("codex", "/w/.codex/skills", &[native("x", dir, true, true)]);
         let config = made.argv.iter().find(|word| word.starts_with("skills.config=")).unwrap();
-        let document = super::super::document::read(config).unwrap();
+        let document = crate::adapter::document::read(config).unwrap();
         let expected = json!({"skills": {"config": [{"path": format!("{dir}/SKILL.md"), "enabled": false}]}});
         assert_eq!(document, expected, "{dir}");
     }
