@@ -26,7 +26,7 @@ fn shown(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
 }
 
 fn midnight(year: i32, ordinal: u32) -> DateTime<Utc> {
-    NaiveDate::from_yo_opt(year, ordinal).unwrap().and_time(NaiveTime::MIN).and_utc()
+    NaiveDate::from_yo_opt(year, ordinal).expect("a day of the year").and_time(NaiveTime::MIN).and_utc()
 }
 
 /// Three days of a zone, and what its clock shows at each minute of them.
@@ -77,11 +77,12 @@ fn firings(schedule: &Schedule, zone: Tz, from: DateTime<Utc>, to: DateTime<Utc>
 fn watched_once(window: &Window, time: NaiveTime) -> Vec<DateTime<Utc>> {
     let mut before = window.minutes[0].1;
     // What was shown up to now is over.
-    let mut rung = if before.time() < time { before.date().pred_opt().unwrap() } else { before.date() };
+    let mut rung =
+        if before.time() < time { before.date().pred_opt().expect("a day before") } else { before.date() };
     let mut rings = Vec::new();
     for (at, now) in &window.minutes[1..] {
         // The last day whose time is shown now, or was passed since the last look.
-        let last = if now.time() < time { now.date().pred_opt().unwrap() } else { now.date() };
+        let last = if now.time() < time { now.date().pred_opt().expect("a day before") } else { now.date() };
         if before < *now && rung < last {
             rung = last;
             rings.push(*at);
@@ -111,7 +112,7 @@ fn an_hourly_time_fires_whenever_the_clock_shows_it() {
     for window in years().into_iter().flat_map(windows) {
         for (expression, minute, step) in [("0 * * * *", 0, 1), ("45 */2 * * *", 45, 2)] {
             let schedule = Schedule::parse(expression).unwrap();
-            let due = |shown: &NaiveDateTime| shown.minute() == minute && shown.hour() % step == 0;
+            let due = |shown: &NaiveDateTime| shown.minute() == minute && shown.hour().is_multiple_of(step);
             let minutes = window.minutes[1..].iter();
             let expected: Vec<_> = minutes.filter(|(_, shown)| due(shown)).map(|(at, _)| *at).collect();
             let context = (window.zone, window.minutes[0].1);
