@@ -97,8 +97,7 @@ impl<'a> Assessment<'a> {
             None => Contents::Unread,
             Some(Ok(hash)) => Contents::Hash(hash),
             Some(Err(error)) => {
-                let kind = if error.is_size() { WarningKind::TooLarge } else { WarningKind::SkillUnreadable };
-                notes.push(skill.left_out(kind, &error.to_string()));
+                notes.push(skill.left_out(error.kind(), &error.to_string()));
                 return Err(notes);
             }
         };

@@ -4,7 +4,8 @@
 //! between any two steps, each skill is old or new, or the next projection
 //! puts it right, and nothing that is to be kept is lost.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -21,7 +22,7 @@ use super::plan::{Action, Step, steps};
 use super::rename::{exchange, rename, rename_new};
 use super::salvage::{KEEP, NEW, OLD, clear, put_aside, salvage};
 use super::target::{self, Loaded};
-use super::warning::{Warning, WarningKind};
+use super::warning::Warning;
 use super::{Job, Merged, Projection, SkillError, Target};
 use crate::wire::RunSkill;
 
@@ -181,8 +182,14 @@ impl Run<'_> {
         let Some(skill) = self.merged.find(name) else { return Ok(()) };
         let mut reason = None;
         for _ in 0..2 {
-            let Some(tree) = self.assessed.trees.get(name) else { break };
-            match build(tree, &to, self.job.bounds) {
+            if !self.assessed.trees.contains_key(name) {
+                // Unchanged until now, or changed while it was copied.
+                let now = skill.inspect(self.job.bounds);
+                self.assessed.notes.insert(name.to_owned(), now.warnings);
+                let Some(tree) = now.tree else { break };
+                self.assessed.trees.insert(name.to_owned(), Cow::Owned(*tree));
+            }
+            match build(&self.assessed.trees[name], &to, self.job.bounds) {
                 Ok(built) => {
                     self.built.insert(name.to_owned(), built);
                     return Ok(());
@@ -190,15 +197,8 @@ impl Run<'_> {
                 Err(BuildError::Target(error)) => return Err(error),
                 Err(BuildError::Source(error)) => {
                     remove(to.as_std_path())?;
-                    let kind =
-                        if error.is_size() { WarningKind::TooLarge } else { WarningKind::SkillUnreadable };
-                    reason = Some(skill.left_out(kind, &error.to_string()));
-                    let now = skill.inspect(self.job.bounds);
                     self.assessed.trees.remove(name);
-                    if let Some(tree) = now.tree {
-                        self.assessed.trees.insert(name.to_owned(), std::borrow::Cow::Owned(*tree));
-                    }
-                    self.assessed.notes.insert(name.to_owned(), now.warnings);
+                    reason = Some(skill.left_out(error.kind(), &error.to_string()));
                 }
             }
         }
@@ -216,7 +216,7 @@ impl Run<'_> {
             let before = skills.remove(name);
             let mut owners = match &before {
                 Some(before) if !self.target.private => before.owners.clone(),
-                _ => std::collections::BTreeSet::new(),
+                _ => BTreeSet::new(),
             };
             owners.insert(self.job.harness.to_string());
             // Of a copy that is replaced although it was never finished, the older one counts.

@@ -29,7 +29,7 @@ pub(super) fn inspect(name: &str, source: &Utf8Path, resolved: &Utf8Path, bounds
     let tree = match walk(resolved, Links::Follow, bounds) {
         Ok(tree) => tree,
         Err(error) => {
-            let kind = if error.is_size() { WarningKind::TooLarge } else { WarningKind::SkillUnreadable };
+            let kind = error.kind();
             return Inspected {
                 tree: None,
                 warnings: vec![left_out(name, source, kind, &error.to_string())],

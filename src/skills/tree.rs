@@ -16,7 +16,9 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::Bounds;
+use super::build::hex;
 use super::cause::{cause, is};
+use super::warning::{WarningKind, plain};
 
 /// Directories inside directories, at most.
 const DEEPEST: usize = 32;
@@ -81,9 +83,12 @@ impl TreeError {
         Self::Unreadable { path: path.to_owned(), cause: cause(error) }
     }
 
-    /// Whether a bound is the reason.
-    pub(super) const fn is_size(&self) -> bool {
-        matches!(self, Self::Files(_) | Self::Dirs(_) | Self::Bytes(_) | Self::Depth)
+    /// What kind of warning it makes.
+    pub(super) const fn kind(&self) -> WarningKind {
+        match self {
+            Self::Files(_) | Self::Dirs(_) | Self::Bytes(_) | Self::Depth => WarningKind::TooLarge,
+            Self::Unreadable { .. } | Self::Strange(_) => WarningKind::SkillUnreadable,
+        }
     }
 }
 
@@ -146,7 +151,7 @@ impl Stamp {
     }
 
     fn finish(self) -> String {
-        super::build::hex(&self.0.finalize()[..16])
+        hex(&self.0.finalize()[..16])
     }
 }
 
@@ -188,8 +193,7 @@ impl Walk<'_> {
         }
         self.chain.push(path.to_owned());
         for name in names {
-            let inner = if rel.is_empty() { name.clone() } else { format!("{rel}/{name}") };
-            self.entry(&inner, &path.join(&name))?;
+            self.entry(&below(rel, &name), &path.join(&name))?;
         }
         self.chain.pop();
         Ok(())
@@ -204,7 +208,7 @@ impl Walk<'_> {
             match entry?.file_name().into_string() {
                 Ok(name) => drop(names.insert(name)),
                 Err(name) if self.links == Links::Follow => {
-                    self.leave_out(&format!("{rel}/{}", name.to_string_lossy()), "its name is not UTF-8");
+                    self.leave_out(&below(rel, &name.to_string_lossy()), "its name is not UTF-8");
                 }
                 Err(_) => return Err(Errno::EILSEQ.into()),
             }
@@ -300,9 +304,14 @@ impl Walk<'_> {
         match self.tree.left_out.len() {
             MOST.. => {}
             19 => self.tree.left_out.push("…: more that is not copied".to_owned()),
-            _ => self.tree.left_out.push(format!("`{}`: {reason}", super::warning::plain(rel))),
+            _ => self.tree.left_out.push(format!("`{}`: {reason}", plain(rel))),
         }
     }
+}
+
+/// The relative path of an entry of the directory `rel`.
+fn below(rel: &str, name: &str) -> String {
+    if rel.is_empty() { name.to_owned() } else { format!("{rel}/{name}") }
 }
 
 /// When an inode was last changed, in nanoseconds since 1970.
