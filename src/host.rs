@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod entropy;
+pub mod files;
 pub mod limits;
 pub mod lock;
 pub mod logs;
@@ -14,9 +15,11 @@ pub mod memory;
 pub mod notify;
 pub mod process;
 pub mod signals;
+pub mod socket;
 pub mod terminal;
 pub mod timer;
 pub mod tree;
+pub mod watch;
 pub mod zone;
 
 use std::io;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -66,7 +65,7 @@ fn a_reader_that_keeps_up_has_every_byte_once() {
     let bound = 64 << 10;
     let mut log = LogWriter::open(&path, bound);
     let mut expected = Vec::new();
-    for number in 0..120_000 {
+    for number in 0..180_000 {
         expected.extend_from_slice(format!("{number} \u{ff}").as_bytes());
         expected.extend_from_slice(b"\xff\xfe\n");
     }
@@ -197,42 +196,4 @@ fn a_missing_directory_is_a_problem_and_no_failure() {
     fs::remove_file(keep.path().join("logs")).unwrap();
     log.append(b"kept");
     assert_eq!(fs::read_to_string(&path).unwrap(), "[harnessd: 4 bytes not written: not a directory]\nkept");
-}
-
-/// Trap 11 on a real file system of 1 MiB, where this user may mount one;
-/// `what_a_full_disk_refused_is_counted_and_said` shows the same everywhere.
-#[test]
-fn a_small_file_system_fills_and_recovers() {
-    let mount = tempfile::tempdir().unwrap();
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=1m", "none"])
-        .arg(mount.path())
-        .output()
-        .is_ok_and(|done| done.status.success());
-    if !mounted {
-        eprintln!("not checked on a real file system: this user may not mount one");
-        return;
-    }
-    let filled = std::panic::catch_unwind(|| fill(Utf8Path::from_path(mount.path()).unwrap()));
-    assert!(Command::new("umount").arg(mount.path()).status().unwrap().success());
-    filled.unwrap();
-}
-
-fn fill(directory: &Utf8Path) {
-    let (ballast, path) = (directory.join("ballast"), directory.join("logs/run.log"));
-    let mut log = LogWriter::open(&path, 64 << 20);
-    fs::write(&ballast, vec![0; 512 << 10]).unwrap();
-    let piece = [b"0123456789abcde\n".as_slice(); 4096].concat();
-    for _ in 0..32 {
-        log.append(&piece);
-    }
-    let kept = path.metadata().unwrap().len();
-    assert!(kept < 512 << 10);
-    assert_eq!(kept + log.dropped(), 32 * piece.len() as u64, "each byte is kept or counted");
-    fs::remove_file(&ballast).unwrap();
-    log.append(b"after\n");
-    let text = fs::read_to_string(&path).unwrap();
-    let notice = format!("[harnessd: {} bytes not written: no space left on device]", log.dropped());
-    assert_eq!(text.lines().rev().take(2).collect::<Vec<_>>(), ["after", notice.as_str()]);
-    assert_eq!(log.problem(), None);
 }

@@ -85,9 +85,7 @@ impl LogWriter {
             match self.write_piece(rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(error) => {
-                    // Opened again at the next call: a file that failed once may be stale.
-                    self.file = None;
-                    self.problem = Some(cause(&error));
+                    self.fail(&error);
                     let lost = rest.len() as u64;
                     self.dropped += lost;
                     self.unsaid += lost;
@@ -102,8 +100,14 @@ impl LogWriter {
         if self.unsaid > 0
             && let Err(error) = self.ready(0)
         {
-            self.problem = Some(cause(&error));
+            self.fail(&error);
         }
+    }
+
+    /// The file is opened again at the next call: one that failed once may be stale.
+    fn fail(&mut self, error: &io::Error) {
+        self.file = None;
+        self.problem = Some(cause(error));
     }
 
     fn write_piece(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -1,0 +1,143 @@
+//! Reading what users write, and writing what must not be torn.
+//!
+//! Invariants: no read waits (a FIFO in place of a file is an error, not a
+//! hang) or grows without bound; a file is replaced whole or not at all.
+
+mod dotenv;
+mod places;
+mod prompt;
+
+pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, read_env_file};
+pub use places::{Places, home_directory};
+pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
+
+use std::fs::{DirBuilder, File, FileType, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use camino::Utf8Path;
+use nix::libc;
+use nix::unistd::geteuid;
+use thiserror::Error;
+
+use super::cause;
+use crate::base::size_text;
+
+/// The largest configuration that is read.
+pub const LARGEST_CONFIG: u64 = 16 << 20;
+
+/// Why a file's contents cannot be had. Whoever shows it names the file.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ReadProblem {
+    /// Nothing has that name.
+    #[error("the file does not exist")]
+    Missing,
+    /// A directory, FIFO, socket or device.
+    #[error("it is {0}, not a regular file")]
+    NotRegular(&'static str),
+    /// More than is read.
+    #[error("it is {} large, at most {} are read", size_text(*size), size_text(*limit))]
+    TooLarge {
+        /// Its size.
+        size: u64,
+        /// What is allowed.
+        limit: u64,
+    },
+    /// It is there and cannot be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// Reads a configuration file of at most [`LARGEST_CONFIG`] bytes.
+///
+/// # Errors
+/// See [`ReadProblem`].
+pub fn read_config(path: &Utf8Path) -> Result<Vec<u8>, ReadProblem> {
+    read_regular(path, LARGEST_CONFIG)
+}
+
+/// Reads a regular file of at most `limit` bytes.
+fn read_regular(path: &Utf8Path, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+    let problem = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadProblem::Missing,
+        _ => ReadProblem::Unreadable(cause(&error)),
+    };
+    // A socket cannot be opened at all, so its kind is asked before; a FIFO must not wait for a writer.
+    let found = path.metadata().map_err(problem)?;
+    regular(found.file_type())?;
+    let mut options = OpenOptions::new();
+    let file =
+        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path).map_err(problem)?;
+    // It may have been replaced in between.
+    let found = file.metadata().map_err(problem)?;
+    regular(found.file_type())?;
+    if found.len() > limit {
+        return Err(ReadProblem::TooLarge { size: found.len(), limit });
+    }
+    let mut bytes = Vec::new();
+    (&file).take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
+    let size = bytes.len() as u64;
+    if size > limit { Err(ReadProblem::TooLarge { size, limit }) } else { Ok(bytes) }
+}
+
+fn regular(kind: FileType) -> Result<(), ReadProblem> {
+    let named = if kind.is_file() {
+        return Ok(());
+    } else if kind.is_dir() {
+        "a directory"
+    } else if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    };
+    Err(ReadProblem::NotRegular(named))
+}
+
+/// Replaces `path` by a file with these contents and this mode: at every
+/// moment, and after a power cut, there is the old one or the new one.
+///
+/// # Errors
+/// What the system says; the old file then stands.
+pub fn atomic_write(path: &Utf8Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let directory = path.parent().filter(|one| !one.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let beside = directory.join(format!(".{name}.{}.{number}.tmp", std::process::id()));
+    let written = write_and_rename(&beside, path, contents, mode);
+    if written.is_err() {
+        // The error that is returned matters more than what stays behind.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written?;
+    File::open(directory)?.sync_all()
+}
+
+fn write_and_rename(beside: &Utf8Path, path: &Utf8Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(beside)?;
+    file.write_all(contents)?;
+    // The umask does not count.
+    file.set_permissions(Permissions::from_mode(mode))?;
+    file.sync_all()?;
+    std::fs::rename(beside, path)
+}
+
+/// Makes a directory, and those above it, that only this user may enter; one
+/// of this user's that is there already is closed to others.
+///
+/// # Errors
+/// What the system says.
+pub fn private_directory(path: &Utf8Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let found = path.metadata()?;
+    if found.uid() == geteuid().as_raw() && found.mode() & 0o077 != 0 {
+        std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
