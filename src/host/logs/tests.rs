@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -198,6 +197,7 @@ fn a_missing_directory_is_a_problem_and_no_failure() {
     log.append(b"kept");
     assert_eq!(fs::read_to_string(&path).unwrap(), "[harnessd: 4 bytes not written: not a directory]\nkept");
 }
+<<<<<<< HEAD
 
 /// Trap 11 on a real file system of 1 MiB, where this user may mount one;
 /// `what_a_full_disk_refused_is_counted_and_said` shows the same everywhere.
@@ -236,3 +236,5 @@ fn fill(directory: &Utf8Path) {
     assert_eq!(text.lines().rev().take(2).collect::<Vec<_>>(), ["after", notice.as_str()]);
     assert_eq!(log.problem(), None);
 }
+=======
+>>>>>>> host

@@ -63,7 +63,7 @@ pub fn signal_number(name: &str) -> Option<i32> {
 /// # Errors
 /// If none of the members may be signalled.
 pub fn signal_group(pgid: i32, signal: i32) -> io::Result<bool> {
-    send(pgid, -pgid, signal)
+    send(pgid, -1, signal)
 }
 
 /// Sends `signal` to one process, a child that is not reaped yet. False: there is none.
@@ -71,15 +71,16 @@ pub fn signal_group(pgid: i32, signal: i32) -> io::Result<bool> {
 /// # Errors
 /// If it may not be signalled.
 pub fn signal_pid(pid: i32, signal: i32) -> io::Result<bool> {
-    send(pid, pid, signal)
+    send(pid, 1, signal)
 }
 
-fn send(number: i32, target: i32, signal: i32) -> io::Result<bool> {
+/// To a process, or with the factor -1 to a group.
+fn send(number: i32, factor: i32, signal: i32) -> io::Result<bool> {
     if number <= 1 {
         return Err(io::Error::other("no process or group of our own has this number"));
     }
     // SAFETY: `kill` takes two integers and touches no memory.
-    match Errno::result(unsafe { libc::kill(target, signal) }) {
+    match Errno::result(unsafe { libc::kill(number * factor, signal) }) {
         Ok(_) => Ok(true),
         Err(Errno::ESRCH) => Ok(false),
         Err(errno) => Err(errno.into()),

@@ -1,0 +1,221 @@
+//! LIF-5, LIF-6, LIF-8: nothing of a run escapes, and nothing else is hit.
+
+use std::collections::HashSet;
+
+use harnessd::base::{RunId, RunIds, Wall};
+use harnessd::host::clock::now;
+use harnessd::host::process::{SpawnSpec, Spawned, reap, signal_pid, spawn};
+use harnessd::host::tree::{
+    Facts, Family, Reaped, become_subreaper, children_of_self, descendants, facts, find_by_run_ids,
+    signal_exactly,
+};
+use nix::libc::{SIGKILL, SIGTERM};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+
+use super::child::{alone, await_death, await_ready, output_until, script, spec};
+
+fn run_id() -> RunId {
+    RunIds::new(harnessd::host::entropy::seed()).next(now().wall)
+}
+
+/// A child as a run: marked by its environment.
+fn start(family: &mut Family, mut spec: SpawnSpec) -> (RunId, Spawned) {
+    let run = run_id();
+    spec.env.push(("HARNESSD_RUN_ID".into(), run.to_string().into()));
+    let child = spawn(&spec).unwrap();
+    family.started(run, child.pid);
+    (run, child)
+}
+
+/// One turn of a loop after a SIGCHLD: waits for any death, reaps, tells, looks around.
+fn turn(family: &mut Family) -> Vec<Reaped> {
+    waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+    let reaped = reap().into_iter().map(|(pid, _)| family.reaped(pid)).collect();
+    family.survey().unwrap();
+    reaped
+}
+
+fn turns_until_gone(family: &mut Family, run: RunId) {
+    while !family.is_gone(run) {
+        turn(family);
+    }
+    family.forget(run);
+}
+
+/// Trap 1, LIF-5: the stop signal reaches the whole group, not the shell alone.
+#[test]
+fn a_stop_reaches_the_whole_group() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let (run, child) = start(&mut family, script("sleep 1000 & sleep 1000 & echo ready; wait"));
+    await_ready(&child, 1);
+    assert_eq!(family.members(run).len(), 3);
+    assert!(family.stop(run, SIGTERM).is_empty());
+    turns_until_gone(&mut family, run);
+    assert_eq!(output_until(&child, |_| false), b"", "nobody holds its output");
+    assert_eq!(children_of_self().unwrap(), []);
+}
+
+/// Trap 2, LIF-5: a leader that obeys does not save a member that does not.
+#[test]
+fn a_member_that_ignores_the_stop_is_killed_though_its_leader_has_gone() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let text = "trap 'exit 0' TERM; (trap '' TERM; echo ready; exec sleep 1000) & wait";
+    let (run, child) = start(&mut family, script(text));
+    await_ready(&child, 1);
+    family.stop(run, SIGTERM);
+    assert_eq!(turn(&mut family), [Reaped::Main(run)]);
+    assert_eq!((family.is_gone(run), family.leftovers(run).len()), (false, 1));
+    family.stop(run, SIGTERM);
+    assert_eq!(family.members(run).len(), 1, "it ignores that");
+    family.kill(run);
+    assert_eq!(turn(&mut family), [Reaped::Leftover(run)]);
+    assert!(family.is_gone(run));
+}
+
+/// Trap 3, LIF-6: the exit is seen while a grandchild outside the group holds
+/// the output, one that has shed session and environment; it is found and stopped.
+#[test]
+fn leftovers_outside_the_group_are_found_and_stopped() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let bare = "setsid env -i /bin/sh -c 'echo ready; exec sleep 1000' &";
+    let (run, child) = start(&mut family, script(&format!("setsid sleep 1000 & {bare} exit 3")));
+    await_ready(&child, 1);
+    await_death(child.pid);
+    let mut reaped = turn(&mut family);
+    while !reaped.contains(&Reaped::Main(run)) {
+        reaped = turn(&mut family);
+    }
+    assert_eq!(family.leftovers(run).len(), 2);
+    assert_eq!(family.unclaimed(), []);
+    assert!(family.stop(run, SIGTERM).is_empty());
+    turns_until_gone(&mut family, run);
+    assert_eq!(output_until(&child, |_| false), b"");
+    assert_eq!(children_of_self().unwrap(), []);
+}
+
+/// LIF-5: each leftover is of its own run, though both runs ended in one turn.
+#[test]
+fn leftovers_of_two_runs_are_told_apart() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    // One marked by its environment in a session of its own, one by the session with a bare environment.
+    let marked = start(&mut family, script("setsid sh -c 'echo ready; exec sleep 1000' & exit"));
+    let bare = start(&mut family, script("env -i sh -c 'echo ready; exec sleep 1000' & exit"));
+    let lost = start(&mut family, script("setsid env -i sh -c 'echo ready; exec sleep 1000' & exit"));
+    for (_, child) in [&marked, &bare, &lost] {
+        await_ready(child, 1);
+        await_death(child.pid);
+    }
+    // setsid may have forked, so a helper of it may be among the dead.
+    for (pid, _) in reap() {
+        family.reaped(pid);
+    }
+    family.survey().unwrap();
+    assert_eq!(family.leftovers(marked.0).len(), 1);
+    assert_eq!(family.leftovers(bare.0).len(), 1);
+    assert_eq!(family.unclaimed().len(), 1, "of three that ended none can be blamed for it");
+    family.kill(marked.0);
+    turns_until_gone(&mut family, marked.0);
+    assert_eq!(family.leftovers(bare.0).len(), 1, "the other run's lives on");
+    family.kill(bare.0);
+    turns_until_gone(&mut family, bare.0);
+    let unclaimed = family.unclaimed();
+    assert!(signal_pid(unclaimed[0], SIGKILL).unwrap());
+    assert_eq!(turn(&mut family), [Reaped::Unclaimed]);
+}
+
+/// LIF-5: a walk from above remembers what it met, for when the links have gone.
+#[test]
+fn what_was_met_below_a_run_stays_its_own() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let escapee = "setsid env -i sh -c 'echo ready; exec sleep 1000' & wait";
+    let one = start(&mut family, script(escapee));
+    let two = start(&mut family, script(escapee));
+    await_ready(&one.1, 1);
+    await_ready(&two.1, 1);
+    family.stop(one.0, SIGTERM);
+    family.stop(two.0, SIGTERM);
+    await_death(one.1.pid);
+    await_death(two.1.pid);
+    for (pid, _) in reap() {
+        family.reaped(pid);
+    }
+    family.survey().unwrap();
+    assert_eq!((family.leftovers(one.0).len(), family.leftovers(two.0).len()), (1, 1));
+    for run in [one.0, two.0] {
+        family.kill(run);
+        turns_until_gone(&mut family, run);
+    }
+}
+
+/// LIF-5: a kill takes the whole tree, sessions and all, while the main process lives.
+#[test]
+fn a_kill_takes_the_whole_tree() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let deep =
+        "setsid sh -c 'setsid sh -c \"trap : TERM; echo ready; sleep 1000; sleep 1000\" & wait' & wait";
+    let (run, child) = start(&mut family, script(deep));
+    await_ready(&child, 1);
+    assert!(descendants(child.pid).len() >= 3);
+    assert!(family.kill(run).is_empty());
+    turns_until_gone(&mut family, run);
+    assert_eq!(output_until(&child, |_| false), b"");
+    assert_eq!(children_of_self().unwrap(), []);
+}
+
+/// LIF-8: a pid that was reaped is never signalled: somebody else may have it by now.
+#[test]
+fn a_reaped_pid_is_left_alone() {
+    let _alone = alone();
+    let mut family = Family::default();
+    let (run, child) = start(&mut family, spec(&["/bin/sleep", "1000"]));
+    // As far as the family knows it is reaped, and a stranger has got its pid.
+    assert_eq!(family.reaped(child.pid), Reaped::Main(run));
+    assert!(family.is_gone(run));
+    assert!(family.stop(run, SIGKILL).is_empty() && family.kill(run).is_empty());
+    // Trap 6: nor is a process that has the pid of another one.
+    let stranger = facts(child.pid).unwrap();
+    assert!(!stranger.zombie);
+    assert!(!signal_exactly(&Facts { start_time: stranger.start_time + 1, ..stranger }, SIGKILL).unwrap());
+    assert!(!facts(child.pid).unwrap().zombie);
+    assert!(signal_exactly(&stranger, SIGKILL).unwrap());
+    await_death(child.pid);
+    assert_eq!(reap().len(), 1);
+    assert!(!signal_exactly(&stranger, SIGKILL).unwrap());
+}
+
+/// LIF-9: what a dead daemon has left is found by the run id in its environment, and nobody else is.
+#[test]
+fn processes_of_a_run_are_found_by_its_id() {
+    let _alone = alone();
+    let mut family = Family::default();
+    let (run, child) = start(&mut family, script("setsid sleep 1000 & echo ready; wait"));
+    let (other, second) = start(&mut family, spec(&["/bin/sleep", "1000"]));
+    await_ready(&child, 1);
+    let found = find_by_run_ids(&HashSet::from([run]));
+    assert!(found.iter().all(|(of, _)| *of == run));
+    let mut pids: Vec<i32> = found.iter().map(|(_, one)| one.pid).collect();
+    let mut expected: Vec<i32> = family.members(run).iter().map(|one| one.pid).collect();
+    pids.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(pids, expected);
+    assert!(found.iter().any(|(_, one)| one.pid == child.pid && one.start_time == child.start_time));
+    assert_eq!(find_by_run_ids(&HashSet::from([RunIds::new(1).next(Wall(1))])), []);
+    become_subreaper().unwrap();
+    family.kill(run);
+    family.kill(other);
+    turns_until_gone(&mut family, run);
+    turns_until_gone(&mut family, other);
+    drop(second);
+}
