@@ -137,12 +137,13 @@ struct Shown {
 impl Shown {
     fn new(one: &Diagnostic, sources: &Sources) -> Self {
         let inside = |place: &Place| place.file == one.place.file && place.span.is_some();
+        let whose = one.harness.as_ref().map(|name| format!("in harness `{name}`"));
         let mut labels: Vec<LabeledSpan> = Vec::new();
         labels.extend(
             one.place
                 .span
                 .clone()
-                .map(|span| LabeledSpan::new_primary_with_span(None, SourceSpan::from(span))),
+                .map(|span| LabeledSpan::new_primary_with_span(whose.clone(), SourceSpan::from(span))),
         );
         let near = one.related.iter().filter(|other| inside(&other.place));
         labels.extend(near.filter_map(|other| {
@@ -236,7 +237,7 @@ mod tests {
         let text = render(&list, &sources, Format::Human { color: false });
         assert_eq!(
             text,
-            "harnessd::config::unknown_key\n\n  × unknown key `promt`\n   ╭─[a.toml:2:1]\n 1 │ é = 1\n 2 │ promt = \"x\"\n   · ─────\n   ╰────\n  help: did you mean `prompt`?\n"
+            "harnessd::config::unknown_key\n\n  × unknown key `promt`\n   ╭─[a.toml:2:1]\n 1 │ é = 1\n 2 │ promt = \"x\"\n   · ──┬──\n   ·   ╰── in harness `web/sweep`\n   ╰────\n  help: did you mean `prompt`?\n"
         );
     }
 
