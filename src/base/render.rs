@@ -106,11 +106,11 @@ fn position(place: &Place, sources: &Sources, offset: Option<usize>) -> (usize, 
 fn human(one: &Diagnostic, sources: &Sources, color: bool) -> String {
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
-    let shown = Shown::new(one, sources);
     let source = sources
         .get(&one.place.file)
-        .filter(|_| one.place.span.is_some())
-        .map(|text| NamedSource::new(one.place.file.as_str(), text.as_str().to_owned()));
+        .filter(|text| can_be_excerpted(text.as_str(), one))
+        .map(|text| NamedSource::new(one.place.file.as_str(), harmless(text.as_str())));
+    let shown = Shown::new(one, sources, source.is_some());
     let mut out = String::new();
     let written = match source {
         Some(source) => {
@@ -121,6 +121,38 @@ fn human(one: &Diagnostic, sources: &Sources, color: bool) -> String {
     };
     // Writing to a `String` cannot fail; a handler that does still yields the plain form.
     if written.is_err() { short(one, sources) } else { out }
+}
+
+/// A longer line is not shown: a prompt can be one line of 100 KB.
+const LONGEST_SHOWN: usize = 400;
+
+/// Whether the lines that an excerpt would show are there and short.
+fn can_be_excerpted(text: &str, one: &Diagnostic) -> bool {
+    let related = one.related.iter().filter(|other| other.place.file == one.place.file);
+    let mut spans =
+        related.map(|other| &other.place).chain([&one.place]).filter_map(|place| place.span.as_ref());
+    one.place.span.is_some()
+        && spans.all(|span| lines_around(text, span.start).all(|line| line.len() <= LONGEST_SHOWN))
+}
+
+/// The line of an offset, the one before it and the one after it.
+fn lines_around(text: &str, at: usize) -> impl Iterator<Item = &str> {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let first = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at + 1);
+    let last = after.match_indices('\n').nth(1).map_or(text.len(), |(at, _)| before.len() + at);
+    text[first..last].split('\n')
+}
+
+/// The text with `?` for what would steer a terminal; offsets stay.
+fn harmless(text: &str) -> String {
+    let steers = |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\t');
+    let mut chars = text.chars().peekable();
+    let mut out = String::with_capacity(text.len());
+    while let Some(c) = chars.next() {
+        let ends_line = c == '\r' && chars.peek() == Some(&'\n');
+        out.push(if u8::try_from(c).is_ok_and(steers) && !ends_line { '?' } else { c });
+    }
+    out
 }
 
 /// A diagnostic in the form that miette takes, with owned parts.
@@ -135,14 +167,16 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(one: &Diagnostic, sources: &Sources) -> Self {
-        let inside = |place: &Place| place.file == one.place.file && place.span.is_some();
+    fn new(one: &Diagnostic, sources: &Sources, excerpt: bool) -> Self {
+        let inside = |place: &Place| excerpt && place.file == one.place.file && place.span.is_some();
+        let whose = one.harness.as_ref().map(|name| format!("in harness `{name}`"));
         let mut labels: Vec<LabeledSpan> = Vec::new();
         labels.extend(
             one.place
                 .span
                 .clone()
-                .map(|span| LabeledSpan::new_primary_with_span(None, SourceSpan::from(span))),
+                .filter(|_| excerpt)
+                .map(|span| LabeledSpan::new_primary_with_span(whose.clone(), SourceSpan::from(span))),
         );
         let near = one.related.iter().filter(|other| inside(&other.place));
         labels.extend(near.filter_map(|other| {
@@ -164,7 +198,13 @@ impl Shown {
             })
             .collect();
         let message = match &one.place.span {
-            Some(_) => one.message.clone(),
+            Some(_) if excerpt => one.message.clone(),
+            Some(_) => {
+                let (line, column) = start(&one.place, sources);
+                let whose =
+                    one.harness.as_ref().map_or(String::new(), |name| format!("in harness `{name}`: "));
+                format!("{}:{line}:{column}: {whose}{}", one.place.file, one.message)
+            }
             None => format!("{}: {}", one.place.file, one.message),
         };
         let severity = match one.severity {
@@ -236,8 +276,30 @@ mod tests {
         let text = render(&list, &sources, Format::Human { color: false });
         assert_eq!(
             text,
-            "harnessd::config::unknown_key\n\n  × unknown key `promt`\n   ╭─[a.toml:2:1]\n 1 │ é = 1\n 2 │ promt = \"x\"\n   · ─────\n   ╰────\n  help: did you mean `prompt`?\n"
+            "harnessd::config::unknown_key\n\n  × unknown key `promt`\n   ╭─[a.toml:2:1]\n 1 │ é = 1\n 2 │ promt = \"x\"\n   · ──┬──\n   ·   ╰── in harness `web/sweep`\n   ╰────\n  help: did you mean `prompt`?\n"
         );
+    }
+
+    /// A prompt of 100 KB on one line is told of, not printed.
+    #[test]
+    fn a_long_line_is_not_shown() {
+        let (list, mut sources) = sample();
+        let long = "x".repeat(100_000);
+        sources.insert("a.toml".into(), SourceText::new(format!("é = 1\npromt = \"{long}\"\n")));
+        assert_eq!(
+            render(&list, &sources, Format::Human { color: false }),
+            "harnessd::config::unknown_key\n\n  × a.toml:2:1: in harness `web/sweep`: unknown key `promt`\n  help: did you mean `prompt`?\n"
+        );
+    }
+
+    /// A file cannot steer the terminal that its mistakes are shown on.
+    #[test]
+    fn control_characters_are_not_printed() {
+        let (list, mut sources) = sample();
+        sources.insert("a.toml".into(), SourceText::new("é = 1\npromt = \"\u{1b}[2J\r\u{7f}x\"\r\n"));
+        let text = render(&list, &sources, Format::Human { color: false });
+        assert!(text.contains(" 2 │ promt = \"?[2J??x\"\n"), "{text}");
+        assert!(!text.contains(['\u{1b}', '\r', '\u{7f}']), "{text}");
     }
 
     #[test]

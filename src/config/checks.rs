@@ -3,6 +3,8 @@
 //! Invariant: only keys that stand in the table itself are looked at, so that
 //! a mistake in `[defaults]` is reported there, once.
 
+use std::sync::Arc;
+
 use super::codes::{
     BAD_PATH, BAD_VALUE, BAD_VARIABLE, BLANK_PROMPT, EMPTY_VALUE, ENV_FILE_MISSING, ENV_FILE_READABLE,
     ENV_FILE_UNREADABLE, EXCLUSIVE_KEYS, GLOBAL_ONLY, NOT_SUPPORTED_YET, NUL_CHARACTER, PROMPT_FILE,
@@ -14,6 +16,7 @@ use super::raw::RawHarness;
 use super::scalar::Element;
 use super::scope::Scope;
 use super::{Context, EnvFile, FileKind, PromptFile};
+use crate::adapter::Adapter;
 use crate::base::{Diagnostic, nearest};
 
 /// Checks all values of one table.
@@ -154,7 +157,7 @@ fn agent(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
         return;
     }
     let ids = context.registry.ids();
-    let near = nearest(agent, ids.iter().copied());
+    let near = near_agents(agent, context);
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
     let help = if near.is_empty() {
         format!("known agents: {}", quoted(&ids).join(", "))
@@ -165,6 +168,21 @@ fn agent(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
     let message = format!("{whose} names an unknown agent: `{}`", agent.escape_debug());
     let place = scope.value(&["agent"]);
     scope.spoil("agent", Diagnostic::error(UNKNOWN_ADAPTER, place, message).help(help));
+}
+
+/// The ids of agents with a name like `text`; a further name is understood, but
+/// the id is what is advised.
+fn near_agents<'a>(text: &str, context: &Context<'a>) -> Vec<&'a str> {
+    let all = context.registry.all();
+    let names = |adapter: &'a Arc<Adapter>| {
+        std::iter::once(adapter.id()).chain(adapter.aliases().iter().map(String::as_str))
+    };
+    let mut ids = Vec::new();
+    for near in nearest(&text.trim().to_lowercase(), all.iter().flat_map(names)) {
+        let id = all.iter().find(|adapter| names(adapter).any(|name| name == near)).map(|one| one.id());
+        ids.extend(id.filter(|id| !ids.contains(id)));
+    }
+    ids
 }
 
 /// Every element must be a string without NUL.
@@ -194,6 +212,7 @@ fn not_a_string(scope: &mut Scope<'_>, key: &str, step: &str, shown: &str, befor
     let bare = scope.file.source(&path).filter(|_| node.is_some_and(|node| node.is_bare()));
     let help = match bare {
         Some(text) => format!("write `{before}\"{text}\"`"),
+        None if key == "env" => "the value of a variable is one string".to_owned(),
         None => "every element is one string".to_owned(),
     };
     let place = scope.value(&[key, step]);
@@ -211,7 +230,7 @@ fn bad_path(error: &PathError, key: &str, place: crate::base::Place) -> Diagnost
 }
 
 fn skill_paths(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
-    if !scope.says("skill_paths") {
+    if !scope.has("skill_paths") {
         return;
     }
     for (at, entry) in raw.skill_paths.iter().flatten().enumerate() {
@@ -233,7 +252,8 @@ fn variables(scope: &mut Scope<'_>, raw: &RawHarness) {
         let shown = name.escape_debug();
         let place = scope.key(&["env", name]);
         if name.is_empty() || name.contains(['=', '\0']) {
-            let message = format!("`{shown}` cannot be the name of an environment variable");
+            let what = if name.is_empty() { "an empty text".to_owned() } else { format!("`{shown}`") };
+            let message = format!("{what} cannot be the name of an environment variable");
             let diagnostic = Diagnostic::error(BAD_VARIABLE, place, message)
                 .help("a name is not empty and holds neither `=` nor a NUL character");
             scope.spoil("env", diagnostic);

@@ -12,6 +12,7 @@ use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 use super::codes::SYNTAX;
 use super::{FileKind, Input};
 use crate::base::{Diagnostic, Place, SourceText};
+use crate::schedule::Schedule;
 
 /// A parsed file.
 #[derive(Debug)]
@@ -146,6 +147,19 @@ impl File {
             let header = if written(&node) { node.span() } else { None };
             header.or_else(|| key.and_then(Key::span)).or_else(|| node.span())
         })
+    }
+
+    /// The part of a schedule that is wrong, if it is written without escapes.
+    pub(super) fn fault_in_schedule(&self, path: &[&str]) -> Place {
+        let mut place = self.value(path);
+        let Some(Node::Item(Item::Value(Value::String(text)))) = self.node(path) else { return place };
+        let Err(error) = Schedule::parse(text.value()) else { return place };
+        let inner = place.span.as_ref().map(|span| span.start + 1..span.end - 1);
+        let plain = inner.filter(|inner| self.document.raw().get(inner.clone()) == Some(text.value()));
+        if let Some(inner) = plain.filter(|_| !error.span().is_empty()) {
+            place.span = Some(inner.start + error.span().start..inner.start + error.span().end);
+        }
+        place
     }
 
     /// The place that `pick` chooses at the end of `path`, or at the nearest

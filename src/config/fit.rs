@@ -20,7 +20,7 @@ use super::path::resolve;
 use super::raw::RawHarness;
 use super::scalar::Element;
 use super::scope::Scope;
-use crate::adapter::{Adapter, Fulfilment, Invocation, OptionKey, PromptOptions};
+use crate::adapter::{Adapter, Fulfilment, Invocation, OptionKey, PromptOptions, SynthesisError};
 use crate::base::{Diagnostic, size_text};
 use crate::lifecycle::RestartPolicy;
 
@@ -135,7 +135,12 @@ pub(super) fn prompt_fits(scope: &mut Scope<'_>, chosen: &Chosen, given: &Given,
     if !adapter.takes_prompt() {
         for key in ["prompt", "prompt_file"] {
             if scope.has(key) {
-                let message = format!("agent `{}` takes no `{key}`", adapter.id());
+                let id = adapter.id();
+                let message = if scope.has("agent") {
+                    format!("agent `{id}` takes no `{key}`")
+                } else {
+                    format!("`cmd` stands for agent `{id}`, which takes no `{key}`")
+                };
                 let help = "name an `agent` that does, or pass the words in `args`";
                 let place = scope.key(&[key]);
                 scope.spoil(key, Diagnostic::error(PROMPT_NOT_TAKEN, place, message).help(help));
@@ -203,7 +208,7 @@ pub(super) fn options(
             let how = if resident { " in its terminal mode" } else { "" };
             let message = format!("agent `{}` has no means for `{name}`{how}", adapter.id());
             let place = scope.key(&[name]);
-            let help = format!("remove `{name}`: it would be dropped in silence otherwise");
+            let help = format!("remove `{name}`: this agent cannot be asked for it");
             scope.note(Diagnostic::error(UNFULFILLABLE, place, message).help(help));
         }
         match key {
@@ -332,7 +337,12 @@ pub(super) fn rehearse(
     let wanted = Invocation { program, args, prompt, resident, options, workdir, skills: None };
     if let Err(error) = adapter.synthesize(&wanted) {
         let place = if scope.has(key) { scope.key(&[key]) } else { scope.header() };
-        let help = "every start would fail like this";
+        let help = match error {
+            SynthesisError::NoWorkdir { .. } => "add a `workdir`",
+            SynthesisError::PromptMisread { .. } => "begin the prompt with another word",
+            SynthesisError::NoResidentPrompt { .. } => "remove `oneshot = false`",
+            _ => "every start would fail like this",
+        };
         scope.note(Diagnostic::error(CANNOT_LAUNCH, place, error.to_string()).help(help));
     }
 }

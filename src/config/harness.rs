@@ -81,8 +81,13 @@ pub(super) fn shared<'a>(
 /// What stands where a table should.
 pub(super) fn not_a_table(file: &File, path: &[&str], kind: &str) -> Diagnostic {
     let name = path.join(".");
-    Diagnostic::error(WRONG_TYPE, file.key(path), format!("`{name}` takes a table, not {kind}"))
-        .help(format!("write `[{name}]` and its keys below it"))
+    let message = format!("`{name}` takes a table, not {kind}");
+    let header = match name.as_str() {
+        "adapter" | "harness" | "profile" => format!("[{name}.NAME]"),
+        _ => format!("[{name}]"),
+    };
+    Diagnostic::error(WRONG_TYPE, file.key(path), message)
+        .help(format!("write `{header}` and its keys below it"))
 }
 
 fn roots(raw: &RawHarness, file: &File, home: &Utf8Path) -> Vec<(Declared, Utf8PathBuf)> {

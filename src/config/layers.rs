@@ -195,6 +195,7 @@ fn wrong_value(file: &File, path: &[&str], error: &Error, keys: &'static [Key]) 
     match &error.kind {
         Kind::Message(text) => {
             let (message, help) = text.split_once('\n').unwrap_or((text, &example));
+            let place = if name == "schedule" { file.fault_in_schedule(&full) } else { place };
             Diagnostic::error(BAD_VALUE, place, format!("`{name}`: {message}")).help(help)
         }
         Kind::InvalidValue(actual, _) => {

@@ -139,12 +139,7 @@ fn names<'a>(shared: &Shared<'a>, at: usize, found: &mut Found) -> Vec<&'a str> 
     match file.table(&path) {
         Some(table) => table.iter().map(|(name, _)| name).collect(),
         None => {
-            let wrong = file.node(&path).map(|node| {
-                let mut one = not_a_table(file, &path, node.kind());
-                one.help = Some("write `[harness.NAME]` for each harness".to_owned());
-                (at, one)
-            });
-            found.extend(wrong);
+            found.extend(file.node(&path).map(|node| (at, not_a_table(file, &path, node.kind()))));
             Vec::new()
         }
     }

@@ -261,7 +261,10 @@ fn unknown_word<'a>(
     words: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
     let message = format!("`{}` is no {what}", text.escape_debug());
-    let near = nearest(like, words.clone());
+    let mut near = nearest(like, words.clone());
+    if near.first() == Some(&like) {
+        near.truncate(1);
+    }
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
     if near.is_empty() {
         let all: Vec<&str> = words.into_iter().take(8).collect();
