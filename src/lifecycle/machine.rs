@@ -67,11 +67,9 @@ impl Machine {
             Phase::Backoff { .. } => Standing::Waiting,
             Phase::Starting { run, .. } => Standing::Starting(run),
             Phase::Running { run, .. } => Standing::Running(run),
-            Phase::Cancelling { run, after, .. } | Phase::Ending { run, after, .. } => Standing::Ending {
-                run,
-                by_hand: self.by_hand(),
-                followed: matches!(after, After::Start(_)),
-            },
+            Phase::Cancelling { run, after, .. } | Phase::Ending { run, after, .. } => {
+                Standing::Ending { run, by_hand: self.by_hand(), followed: matches!(after, After::Start(_)) }
+            }
         }
     }
 
@@ -199,13 +197,19 @@ impl Machine {
             return skipped(turn, "it is being stopped");
         }
         let (after, active) = match &mut self.phase {
-            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => return self.launch_afresh(request, turn),
+            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => {
+                return self.launch_afresh(request, turn);
+            }
             Phase::Starting { after, .. } | Phase::Running { after, .. } => (after, true),
             Phase::Cancelling { after, .. } | Phase::Ending { after, .. } => (after, false),
         };
         match (overlap, *after) {
-            (Firing::Replace, _) if active => self.end(StopReason::Replaced(slot), After::Start(request), turn),
-            (Firing::Queue | Firing::Replace, After::Start(_)) => skipped(turn, "another firing waits already"),
+            (Firing::Replace, _) if active => {
+                self.end(StopReason::Replaced(slot), After::Start(request), turn)
+            }
+            (Firing::Queue | Firing::Replace, After::Start(_)) => {
+                skipped(turn, "another firing waits already")
+            }
             (Firing::Queue | Firing::Replace, _) => *after = After::Start(request),
             (Firing::Skip, After::Start(_)) => skipped(turn, "the run before it is still active"),
             (Firing::Skip, _) => {

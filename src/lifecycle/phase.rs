@@ -60,7 +60,13 @@ pub(super) enum Phase {
     /// A launch was asked of the shell and taken back; it may come too late.
     Cancelling { run: RunId, reason: StopReason, at_once: bool, after: After },
     /// The process runs.
-    Running { run: RunId, since: Mono, timeout: Option<(Mono, Duration)>, settles: Option<Mono>, after: After },
+    Running {
+        run: RunId,
+        since: Mono,
+        timeout: Option<(Mono, Duration)>,
+        settles: Option<Mono>,
+        after: After,
+    },
     /// The run is over, but something of it may be alive.
     Ending { run: RunId, ended: Ended, lasted: Duration, grace: Grace, after: After },
 }

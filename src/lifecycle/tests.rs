@@ -151,7 +151,8 @@ pub(super) fn near(delay: Duration, base: Duration) -> bool {
 /// LIF-1: the machine shows each of the seven states, and tells each change once.
 #[test]
 fn every_state_is_shown_and_every_change_told() {
-    let mut rig = Rig::new(Policy { max_attempts: 5, crash_loop_exits: 2, ..resident(RestartPolicy::Always) });
+    let mut rig =
+        Rig::new(Policy { max_attempts: 5, crash_loop_exits: 2, ..resident(RestartPolicy::Always) });
     assert_eq!(rig.state(), State::Stopped);
     let mut seen = shown(&rig.tell(Event::Start(request(Trigger::Manual))));
     let run = rig.run();
@@ -161,14 +162,7 @@ fn every_state_is_shown_and_every_change_told() {
     seen.extend(shown(&rig.fail_spawn()));
     assert_eq!(
         seen,
-        [
-            State::Starting,
-            State::Running,
-            State::Stopping,
-            State::Backoff,
-            State::Starting,
-            State::Degraded
-        ]
+        [State::Starting, State::Running, State::Stopping, State::Backoff, State::Starting, State::Degraded]
     );
     for _ in 0..3 {
         rig.due();

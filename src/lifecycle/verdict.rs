@@ -31,7 +31,9 @@ impl StopReason {
     #[must_use]
     pub const fn outcome(self) -> Outcome {
         match self {
-            Self::Asked | Self::Restart | Self::ClientGone | Self::Removed | Self::Shutdown => Outcome::Stopped,
+            Self::Asked | Self::Restart | Self::ClientGone | Self::Removed | Self::Shutdown => {
+                Outcome::Stopped
+            }
             Self::Timeout(_) => Outcome::Timeout,
             Self::Replaced(_) => Outcome::Replaced,
         }

@@ -198,10 +198,13 @@ fn at_end(waiter: &Waiter, run: &Run, refusal: Option<ErrorCode>) -> Answer {
                     code.unwrap_or(ErrorCode::SpawnFailed),
                     format!("`{name}` could not be started: {cause}"),
                 ),
-                (Some(outcome), _) => {
-                    ErrorBody::new(ErrorCode::RunFailed, format!("the run of `{name}` ended `{outcome}`: {cause}"))
+                (Some(outcome), _) => ErrorBody::new(
+                    ErrorCode::RunFailed,
+                    format!("the run of `{name}` ended `{outcome}`: {cause}"),
+                ),
+                (None, _) => {
+                    ErrorBody::new(ErrorCode::Internal, format!("the run of `{name}` has no outcome"))
                 }
-                (None, _) => ErrorBody::new(ErrorCode::Internal, format!("the run of `{name}` has no outcome")),
             })
         }
     }

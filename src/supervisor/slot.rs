@@ -80,7 +80,8 @@ impl Slot {
     pub(super) fn policy(&self, settings: Option<&DaemonSettings>) -> Policy {
         let present = &self.harness;
         let launched = self.live.as_ref().map_or(present, |live| &live.launched);
-        let numbers = settings.map(|s| (s.crash_loop_exits, s.crash_loop_window, s.max_attempts, s.backoff_max));
+        let numbers =
+            settings.map(|s| (s.crash_loop_exits, s.crash_loop_window, s.max_attempts, s.backoff_max));
         let (crash_loop_exits, crash_loop_window, max_attempts, backoff_max) = numbers.unwrap_or_default();
         Policy {
             oneshot: present.oneshot(),

@@ -158,11 +158,10 @@ impl Supervisor {
             ));
         }
         match slot.machine.standing() {
-            Standing::Ending { by_hand: true, followed: false, .. } if !wait => Err(ErrorBody::new(
-                ErrorCode::AlreadyStopping,
-                format!("`{name}` is being stopped"),
-            )
-            .help("try again when it has stopped, or use `--wait`")),
+            Standing::Ending { by_hand: true, followed: false, .. } if !wait => {
+                Err(ErrorBody::new(ErrorCode::AlreadyStopping, format!("`{name}` is being stopped"))
+                    .help("try again when it has stopped, or use `--wait`"))
+            }
             standing => Ok(standing),
         }
     }

@@ -64,9 +64,10 @@ impl Slot {
             }
             _ if self.changed() => Some("changed: restart to apply".to_owned()),
             State::Stopped | State::Backoff => match ended? {
-                (outcome @ (Outcome::Failed | Outcome::Timeout | Outcome::SpawnFailed | Outcome::Lost), _) => {
-                    Some(format!("its last run ended `{outcome}`: {cause}"))
-                }
+                (
+                    outcome @ (Outcome::Failed | Outcome::Timeout | Outcome::SpawnFailed | Outcome::Lost),
+                    _,
+                ) => Some(format!("its last run ended `{outcome}`: {cause}")),
                 _ => None,
             },
             _ => None,

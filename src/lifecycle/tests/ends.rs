@@ -69,7 +69,11 @@ fn the_cause_of_an_end_is_told() {
         (StopReason::Removed, Outcome::Stopped, "removed from the configuration"),
         (StopReason::Shutdown, Outcome::Stopped, "the daemon was shut down"),
         (StopReason::Timeout(SECOND * 90), Outcome::Timeout, "ran longer than its `timeout` of 1m 30s"),
-        (StopReason::Replaced(Wall(0)), Outcome::Replaced, "replaced by the firing of 1970-01-01T00:00:00.000Z"),
+        (
+            StopReason::Replaced(Wall(0)),
+            Outcome::Replaced,
+            "replaced by the firing of 1970-01-01T00:00:00.000Z",
+        ),
     ] {
         assert_eq!((reason.outcome(), reason.cause().as_str()), (outcome, words));
     }
@@ -130,13 +134,13 @@ fn a_crash_loop_begins_and_ends() {
 /// LIF-4: ends that lie further apart than the window are no crash loop.
 #[test]
 fn rare_ends_are_no_crash_loop() {
-    let mut rig = Rig::new(Policy { max_attempts: 0, ..resident(RestartPolicy::Always) });
+    let mut rig =
+        Rig::new(Policy { max_attempts: 0, backoff_max: SECOND, ..resident(RestartPolicy::Always) });
     rig.tell(Event::Start(request(Trigger::Manual)));
     for _ in 0..20 {
         rig.run_for(SECOND * 16, BAD);
         assert_eq!(rig.state(), State::Backoff);
-        rig.pass(SECOND * 16);
-        rig.tell(Event::Due);
+        rig.due();
     }
 }
 
