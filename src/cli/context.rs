@@ -131,6 +131,7 @@ impl Context {
         Surroundings {
             home: self.home.clone(),
             env: files::whole_environment(),
+            scrub: Vec::new(),
             state: self.state_dir(),
             bounds: Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes },
             limits: InheritedLimits::default(),

@@ -181,6 +181,7 @@ fn assemble(
     let around = Arc::new(Surroundings {
         home,
         env: files::whole_environment(),
+        scrub: Vec::new(),
         state,
         bounds: Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes },
         limits: inherited,
@@ -271,7 +272,7 @@ impl Daemon {
             error!("the configuration has errors: nothing of it is in force; mend it and reload");
             loader::nothing(&settings)
         });
-        self.config.files.clone_from(&configuration.files);
+        self.take_over(&configuration);
         self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
     }
 

@@ -10,9 +10,10 @@ use super::signals::tell_manager;
 use super::source::readable;
 use super::state::Daemon;
 use crate::base::{Severity, json_one};
-use crate::config::Loaded;
+use crate::config::{Configuration, Loaded};
 use crate::host::watch::Watcher;
 use crate::host::{memory, notify};
+use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
 use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
 
@@ -39,7 +40,7 @@ impl Daemon {
         let result = match loaded.configuration {
             Some(configuration) => {
                 self.config.state = ConfigState::Ok;
-                self.config.files = configuration.files.clone();
+                self.take_over(&configuration);
                 info!(harnesses = configuration.harnesses.len(), "configuration in force");
                 self.feed(Event::Configure(Arc::new(configuration)));
                 Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics}))
@@ -63,6 +64,15 @@ impl Daemon {
             self.reload_running = Some(next);
             self.workers.load(self.config.selection.clone(), Arc::clone(&self.around));
         }
+    }
+
+    /// Keeps what the shell itself needs of a configuration that comes into force.
+    pub(super) fn take_over(&mut self, configuration: &Configuration) {
+        self.config.files.clone_from(&configuration.files);
+        let around = Arc::make_mut(&mut self.around);
+        around.scrub = configuration.registry.scrub().into_iter().map(str::to_owned).collect();
+        let settings = &configuration.daemon;
+        around.bounds = Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes };
     }
 
     /// Begins to watch the configuration's files, if that is wanted.

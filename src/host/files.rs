@@ -11,21 +11,14 @@ pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, rea
 pub use places::{Places, home_directory};
 pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
 
-<<<<<<< HEAD
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-=======
->>>>>>> host
 use std::fs::{DirBuilder, File, FileType, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-<<<<<<< HEAD
 use camino::{Utf8Path, Utf8PathBuf};
-=======
-use camino::Utf8Path;
->>>>>>> host
 use nix::libc;
 use nix::unistd::geteuid;
 use thiserror::Error;
@@ -134,7 +127,6 @@ fn write_and_rename(beside: &Utf8Path, path: &Utf8Path, contents: &[u8], mode: u
     std::fs::rename(beside, path)
 }
 
-<<<<<<< HEAD
 /// Replaces `path` by these contents unless it holds them already; its directory is made if need be.
 ///
 /// # Errors
@@ -176,8 +168,6 @@ pub fn text_environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-=======
->>>>>>> host
 /// Makes a directory, and those above it, that only this user may enter; one
 /// of this user's that is there already is closed to others.
 ///

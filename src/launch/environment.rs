@@ -20,6 +20,8 @@ pub struct Surroundings {
     pub env: BTreeMap<OsString, OsString>,
     /// The state directory.
     pub state: Utf8PathBuf,
+    /// Variables of an outer agent, which no child inherits.
+    pub scrub: Vec<String>,
     /// Bounds of one skill.
     pub bounds: Bounds,
     /// The resource limits that children get.
@@ -60,8 +62,7 @@ pub(super) fn child_environment(
     synthesis: &Synthesis,
     env_file: &[(String, String)],
 ) -> BTreeMap<OsString, OsString> {
-    let scrub = harness.adapter.scrub();
-    let outer = |name: &OsStr| scrub.iter().any(|word| OsStr::new(word) == name);
+    let outer = |name: &OsStr| around.scrub.iter().any(|word| OsStr::new(word) == name);
     let inherited = around.env.iter().filter(|(name, _)| !is_private(name) && !outer(name));
     let mut env: BTreeMap<OsString, OsString> =
         inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
