@@ -1,3 +1,7 @@
 //! STUB, to be replaced by the config part: the model only.
 
-pub mod model;
+mod model;
+
+pub use model::{
+    Configuration, DaemonSettings, Declared, Harness, Mode, Origin, Project, PromptSource, Timetable, Work,
+};
