@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::{HarnessName, Mono, Now, RunId, Wall};
-use crate::config::model::{DaemonSettings, Harness};
+use crate::config::{DaemonSettings, Harness};
 use crate::lifecycle::{Chance, Event as Order, StopReason};
 
 use alarms::Alarms;

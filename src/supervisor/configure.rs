@@ -8,7 +8,7 @@ use super::message::{Effect, Remembered};
 use super::slot::Slot;
 use super::{Supervisor, Turn};
 use crate::base::{HarnessName, Trigger};
-use crate::config::model::{Configuration, Harness};
+use crate::config::{Configuration, Harness};
 use crate::lifecycle::{Event as Order, Request, RestartPolicy, StopReason};
 use crate::wire::EventKind;
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Supervisor, Turn};
 use crate::base::{HarnessName, Wall};
-use crate::config::model::Timetable;
+use crate::config::Timetable;
 use crate::lifecycle::{Event as Order, Firing};
 use crate::schedule::Overlap;
 use crate::wire::Record;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::base::{ExitStatus, HarnessName, RunId, Trigger, Wall};
-use crate::config::model::{Configuration, Harness};
+use crate::config::{Configuration, Harness};
 use crate::wire::{ErrorBody, ErrorCode, EventKind, Record, Run, RunSkill};
 
 /// Who asked: the shell maps it to a client.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::firing::Timer;
 use super::message::Ticket;
 use crate::base::{Mono, RunId};
-use crate::config::model::{DaemonSettings, Harness};
+use crate::config::{DaemonSettings, Harness};
 use crate::lifecycle::{Machine, Policy, Standing};
 use crate::wire::{ErrorCode, Run};
 

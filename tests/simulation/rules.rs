@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use harnessd::base::{HarnessName, Mono, Now, Outcome, RunId, State, Trigger, Wall};
-use harnessd::config::model::Harness;
+use harnessd::config::Harness;
 use harnessd::supervisor::{Effect, Supervisor, Ticket};
 use harnessd::wire::{EventKind, Record, Run};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use harnessd::adapter::Registry;
 use harnessd::base::{HarnessName, Mono, Now, Wall};
-use harnessd::config::model::{Configuration, DaemonSettings, Harness, Mode, Origin, Timetable, Work};
+use harnessd::config::{Configuration, DaemonSettings, Harness, Mode, Origin, Timetable, Work};
 use harnessd::lifecycle::RestartPolicy;
 use harnessd::schedule::{Overlap, Schedule};
 use harnessd::supervisor::{Event, Remembered, Supervisor, Ticket};
