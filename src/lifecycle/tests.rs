@@ -193,9 +193,9 @@ fn late_answers_about_an_older_run_are_ignored() {
     rig.exit(BAD);
     let moves: [fn(&mut Rig); 4] = [
         |_| (),
-        |rig| drop(rig.due()),
-        |rig| drop(rig.spawn()),
-        |rig| drop(rig.tell(Event::Stop(StopReason::Asked))),
+        |rig| assert_ne!(rig.due(), []),
+        |rig| assert_eq!(rig.spawn(), rig.run()),
+        |rig| assert_ne!(rig.tell(Event::Stop(StopReason::Asked)), []),
     ];
     for make in moves {
         make(&mut rig);
