@@ -191,15 +191,24 @@ fn late_answers_about_an_older_run_are_ignored() {
     let mut rig = Rig::new(resident(RestartPolicy::Always));
     let old = rig.start();
     rig.exit(BAD);
-    rig.due();
-    let before = rig.state();
-    for late in [
-        Event::Spawned(old),
-        Event::NotSpawned { run: old, cause: String::new() },
-        Event::Exited { run: old, status: GOOD },
-        Event::Emptied(old),
-    ] {
-        assert_eq!(rig.tell(late), []);
+    let moves: [fn(&mut Rig); 4] = [
+        |_| (),
+        |rig| assert_ne!(rig.due(), []),
+        |rig| assert_eq!(rig.spawn(), rig.run()),
+        |rig| assert_ne!(rig.tell(Event::Stop(StopReason::Asked)), []),
+    ];
+    for make in moves {
+        make(&mut rig);
+        let before = rig.state();
+        for late in [
+            Event::Spawned(old),
+            Event::NotSpawned { run: old, cause: String::new() },
+            Event::Exited { run: old, status: GOOD },
+            Event::Emptied(old),
+        ] {
+            assert_eq!(rig.tell(late), [], "while {before}");
+        }
+        assert_eq!(rig.state(), before);
     }
-    assert_eq!(rig.state(), before);
+    assert_eq!(rig.state(), State::Stopping);
 }

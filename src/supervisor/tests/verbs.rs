@@ -197,7 +197,7 @@ fn once_answers_with_the_final_row() {
 #[test]
 fn once_is_refused_while_the_harness_is_active() {
     let mut rig = Rig::boot([enabled("a")]);
-    let mut once = |rig: &mut Rig| {
+    let once = |rig: &mut Rig| {
         let ticket = rig.ticket();
         rig.tell(Event::Once { ticket, name: name("a") });
         failure(rig.reply(ticket))

@@ -1,0 +1,145 @@
+//! What the shell and the clock tell, and what comes after a run.
+//!
+//! Invariant: what concerns a run that is not the present one is ignored.
+
+use std::time::Duration;
+
+use super::{Machine, Turn};
+use crate::base::{ExitStatus, Outcome, RunId};
+use crate::lifecycle::phase::{After, Ended, Grace, Phase};
+use crate::lifecycle::step::Effect;
+use crate::lifecycle::tally::Next;
+use crate::lifecycle::verdict::{StopReason, of_exit};
+
+impl Machine {
+    pub(super) fn spawned(&mut self, run: RunId, turn: &mut Turn<'_>) {
+        let now = turn.now.mono;
+        match self.phase {
+            Phase::Starting { run: own, after } if own == run => {
+                let timeout = turn.policy.timeout.map(|bound| (now + bound, bound));
+                let settles = self.tally.degraded().then(|| now + turn.policy.crash_loop_window);
+                self.go(Phase::Running { run, since: now, timeout, settles, after }, turn);
+            }
+            Phase::Cancelling { run: own, reason, at_once, after } if own == run => {
+                self.ending(run, Ended::Told(reason, None), Duration::ZERO, after, turn);
+                if at_once {
+                    self.kill(turn);
+                } else {
+                    turn.effects.push(Effect::StopTree(run));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn not_spawned(&mut self, run: RunId, cause: String, turn: &mut Turn<'_>) {
+        match self.phase {
+            Phase::Starting { run: own, after } if own == run => {
+                let outcome = Outcome::SpawnFailed;
+                turn.effects.push(Effect::Ended { run, outcome, cause: Some(cause), status: None });
+                self.follow_up(outcome, Duration::ZERO, after, turn);
+            }
+            Phase::Cancelling { run: own, reason, after, .. } if own == run => {
+                let outcome = reason.outcome();
+                turn.effects.push(Effect::Ended { run, outcome, cause: Some(reason.cause()), status: None });
+                self.follow_up(outcome, Duration::ZERO, after, turn);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn exited(&mut self, run: RunId, exit: ExitStatus, turn: &mut Turn<'_>) {
+        match &mut self.phase {
+            Phase::Running { run: own, since, after, .. } if *own == run => {
+                let (lasted, after) = (turn.now.mono.since(*since), *after);
+                turn.effects.push(Effect::StopTree(run));
+                self.ending(run, Ended::Itself(exit), lasted, after, turn);
+            }
+            Phase::Ending { run: own, ended: Ended::Told(_, status @ None), grace, .. } if *own == run => {
+                *status = Some(exit);
+                // LIF-6: what lives outside the group has had no signal so far.
+                turn.effects.push(match grace {
+                    Grace::Until(_) => Effect::StopTree(run),
+                    Grace::Over(_) => Effect::KillTree(run),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn emptied(&mut self, run: RunId, turn: &mut Turn<'_>) {
+        let Phase::Ending { run: own, ended, lasted, after, .. } = self.phase else { return };
+        if own != run {
+            return;
+        }
+        let ((outcome, cause), status) = match ended {
+            Ended::Itself(status) => (of_exit(status), Some(status)),
+            Ended::Told(reason, status) => ((reason.outcome(), Some(reason.cause())), status),
+        };
+        turn.effects.push(Effect::Ended { run, outcome, cause, status });
+        self.follow_up(outcome, lasted, after, turn);
+    }
+
+    /// Decides what comes after a run of which nothing is alive.
+    fn follow_up(&mut self, outcome: Outcome, lasted: Duration, after: After, turn: &mut Turn<'_>) {
+        match after {
+            After::Start(request) => self.launch_afresh(request, turn),
+            After::Policy if turn.policy.again(outcome) => {
+                match self.tally.count(outcome, lasted, turn.policy, turn.now.mono) {
+                    Next::GiveUp => self.go(Phase::Failed, turn),
+                    Next::After { delay, flapping } => {
+                        turn.effects.extend(flapping.map(|exits| Effect::Flapping { exits }));
+                        self.again_after(delay, outcome, turn);
+                    }
+                }
+            }
+            After::Policy | After::Stay | After::Down => self.go(resting(outcome), turn),
+        }
+    }
+
+    fn again_after(&mut self, delay: Duration, outcome: Outcome, turn: &mut Turn<'_>) {
+        if delay.is_zero() {
+            return self.launch_again(turn);
+        }
+        let delay = turn.chance.jittered(delay);
+        let (until, until_wall) = (turn.now.mono + delay, turn.now.wall + delay);
+        self.go(Phase::Backoff { until, until_wall, outcome }, turn);
+    }
+
+    /// A restart that the policy no longer wants is given up before it happens.
+    pub(super) fn revised(&mut self, turn: &mut Turn<'_>) {
+        if let Phase::Backoff { outcome, .. } = self.phase
+            && !turn.policy.again(outcome)
+        {
+            self.go(resting(outcome), turn);
+        }
+    }
+
+    pub(super) fn due(&mut self, turn: &mut Turn<'_>) {
+        let now = turn.now.mono;
+        match self.phase {
+            Phase::Backoff { until, .. } if until <= now => self.launch_again(turn),
+            Phase::Running { run, since, timeout, settles, after } => {
+                if settles.is_some_and(|at| at <= now) {
+                    self.tally.settle();
+                    self.go(Phase::Running { run, since, timeout, settles: None, after }, turn);
+                }
+                if let Some((at, bound)) = timeout
+                    && at <= now
+                {
+                    self.end(StopReason::Timeout(bound), after, turn);
+                }
+            }
+            Phase::Ending { grace: Grace::Until(at) | Grace::Over(at), .. } if at <= now => self.kill(turn),
+            _ => {}
+        }
+    }
+}
+
+/// Where a harness lands after its last run.
+const fn resting(outcome: Outcome) -> Phase {
+    match outcome {
+        Outcome::SpawnFailed => Phase::Failed,
+        _ => Phase::Stopped,
+    }
+}

@@ -1,0 +1,126 @@
+//! What people and schedules order.
+//!
+//! Invariant: an order never launches anything while a run is alive; what is to
+//! follow that run is kept in its phase.
+
+use super::{Machine, Turn};
+use crate::base::{Trigger, Wall};
+use crate::lifecycle::phase::{After, Ended, Grace, Phase, Request};
+use crate::lifecycle::step::{Effect, Firing};
+use crate::lifecycle::verdict::StopReason;
+
+use super::KILL_AGAIN;
+
+impl Machine {
+    pub(super) fn start(&mut self, request: Request, turn: &mut Turn<'_>) {
+        match &mut self.phase {
+            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => self.launch_afresh(request, turn),
+            Phase::Starting { .. } | Phase::Running { .. } => {}
+            Phase::Cancelling { after, .. } | Phase::Ending { after, .. } => follow(after, request),
+        }
+    }
+
+    pub(super) fn fire(&mut self, slot: Wall, overlap: Firing, turn: &mut Turn<'_>) {
+        let request = Request { trigger: Trigger::Schedule, planned_at: Some(slot) };
+        let skipped = |turn: &mut Turn<'_>, cause: &str| {
+            turn.effects.push(Effect::Skipped { slot, cause: cause.to_owned() });
+        };
+        if self.by_hand() {
+            return skipped(turn, "it is being stopped");
+        }
+        let (after, active) = match &mut self.phase {
+            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => {
+                return self.launch_afresh(request, turn);
+            }
+            Phase::Starting { after, .. } | Phase::Running { after, .. } => (after, true),
+            Phase::Cancelling { after, .. } | Phase::Ending { after, .. } => (after, false),
+        };
+        match (overlap, *after) {
+            (Firing::Replace, _) if active => {
+                self.end(StopReason::Replaced(slot), After::Start(request), turn)
+            }
+            (Firing::Queue | Firing::Replace, After::Start(_)) => {
+                skipped(turn, "another firing waits already")
+            }
+            (Firing::Queue | Firing::Replace, _) => *after = After::Start(request),
+            (Firing::Skip, After::Start(_)) => skipped(turn, "the run before it is still active"),
+            (Firing::Skip, _) => {
+                // SCH-8: retries of what runs would reach beyond this slot.
+                *after = After::Stay;
+                skipped(turn, "the run before it is still active");
+            }
+        }
+    }
+
+    pub(super) fn stop(&mut self, reason: StopReason, turn: &mut Turn<'_>) {
+        match self.phase {
+            Phase::Stopped | Phase::Failed => {}
+            Phase::Backoff { .. } => self.go(Phase::Stopped, turn),
+            _ => self.end(reason, After::Down, turn),
+        }
+    }
+
+    pub(super) fn restart(&mut self, request: Request, turn: &mut Turn<'_>) {
+        match &mut self.phase {
+            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => self.launch_afresh(request, turn),
+            Phase::Cancelling { after, .. } | Phase::Ending { after, .. } => follow(after, request),
+            // A firing that waits already is the start that follows.
+            Phase::Starting { after, .. } | Phase::Running { after, .. } => {
+                follow(after, request);
+                let next = *after;
+                self.end(StopReason::Restart, next, turn);
+            }
+        }
+    }
+
+    /// Ends what is alive; a start that waited and is not `next` is dropped.
+    pub(super) fn end(&mut self, reason: StopReason, next: After, turn: &mut Turn<'_>) {
+        let (Phase::Starting { after, .. }
+        | Phase::Cancelling { after, .. }
+        | Phase::Running { after, .. }
+        | Phase::Ending { after, .. }) = &mut self.phase
+        else {
+            return;
+        };
+        let before = std::mem::replace(after, next);
+        match self.phase {
+            Phase::Starting { run, after } => {
+                turn.effects.push(Effect::Cancel(run));
+                self.go(Phase::Cancelling { run, reason, at_once: false, after }, turn);
+            }
+            Phase::Running { run, since, after, .. } => {
+                let lasted = turn.now.mono.since(since);
+                turn.effects.push(Effect::StopTree(run));
+                self.ending(run, Ended::Told(reason, None), lasted, after, turn);
+            }
+            _ => {}
+        }
+        if let After::Start(request) = before
+            && before != next
+        {
+            if let Some(slot) = request.planned_at {
+                let cause = reason.cause();
+                turn.effects.push(Effect::Skipped { slot, cause });
+            }
+            turn.effects.push(Effect::Dropped);
+        }
+    }
+
+    pub(super) fn kill(&mut self, turn: &mut Turn<'_>) {
+        match &mut self.phase {
+            Phase::Cancelling { at_once, .. } => *at_once = true,
+            Phase::Ending { run, grace, .. } => {
+                turn.effects.push(Effect::KillTree(*run));
+                *grace = Grace::Over(turn.now.mono + KILL_AGAIN);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A start follows what is being ended, unless one does already.
+const fn follow(after: &mut After, request: Request) {
+    if !matches!(after, After::Start(_)) {
+        *after = After::Start(request);
+    }
+}

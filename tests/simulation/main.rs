@@ -1,0 +1,55 @@
+//! Random histories of a whole fleet against a shell that only pretends.
+//!
+//! A few thousand by default, 100,000 with `HARNESSD_FULL=1`; one alone, with
+//! its trace, with `HARNESSD_HISTORY=<number>`.
+
+#![expect(clippy::unwrap_used, reason = "this is a test from end to end")]
+
+mod dice;
+mod rules;
+mod shell;
+mod world;
+
+use std::collections::BTreeMap;
+
+use harnessd::base::Outcome;
+use world::World;
+
+/// LIF-1 to LIF-5, SCH-4, SCH-8, CFG-10: in every history at most one run of a
+/// harness is alive, each run ends once, nothing is signalled that is gone,
+/// nothing starts that nobody wants, delays grow to their bound, and a shutdown ends.
+#[test]
+fn no_history_breaks_a_rule() {
+    let number = |key: &str| std::env::var(key).ok().and_then(|text| text.parse::<u64>().ok());
+    let full = std::env::var("HARNESSD_FULL").is_ok_and(|text| text == "1");
+    let histories = match number("HARNESSD_HISTORY") {
+        Some(one) => one..one + 1,
+        None => 0..if full { 100_000 } else { 3_000 },
+    };
+    let several = histories.end - histories.start > 1;
+    let mut ends: BTreeMap<Outcome, u32> = BTreeMap::new();
+    let mut events: BTreeMap<&str, u32> = BTreeMap::new();
+    for seed in histories {
+        let mut world = World::new(seed, false);
+        if let Err(broken) = world.live() {
+            let mut again = World::new(seed, true);
+            assert_eq!(again.live(), Err(broken.clone()), "a history repeats itself");
+            let trace = again.trace.unwrap_or_default().join("\n");
+            panic!("history {seed}: {broken}\n{trace}\nhistory {seed}: {broken}");
+        }
+        for (outcome, count) in world.rules.ends {
+            *ends.entry(outcome).or_default() += count;
+        }
+        for (event, count) in world.rules.events {
+            *events.entry(event).or_default() += count;
+        }
+    }
+    println!("{ends:?} {events:?}");
+    if several {
+        use Outcome::{Failed, Ok, Replaced, SpawnFailed, Stopped, Timeout};
+        for outcome in [Ok, Failed, Timeout, Stopped, Replaced, SpawnFailed] {
+            assert!(ends.contains_key(&outcome), "no run ended `{outcome}`: the histories are too tame");
+        }
+        assert!(events.contains_key("flapping") && events.contains_key("skipped"), "{events:?}");
+    }
+}
