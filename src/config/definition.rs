@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Context;
-use super::model::{Declared, Harness, Mode, PromptSource, Work};
-use super::raw::RawHarness;
+use super::fit::SCHEDULED_TIMEOUT;
+use super::model::{Declared, Harness, PromptSource, Work};
 use super::signal::signal_name;
 use crate::base::duration_text;
 
@@ -92,28 +92,22 @@ fn other_keys(harness: &Harness) -> Map<String, Value> {
 }
 
 /// Fills in the hashes.
-pub(super) fn seal(mut harness: Harness, raw: &RawHarness, context: &Context<'_>) -> Harness {
-    let mut launch = launch_keys(&harness);
-    // The hour that a schedule brings is an option of the schedule, which applies at once.
-    let timeout = match (&harness.mode, &raw.timeout) {
-        (Mode::OneShot { .. }, Some(bound)) => Some(bound.0.0),
-        _ => None,
-    };
-    if let Some(timeout) = timeout {
-        launch.insert("timeout".into(), duration_text(timeout).into());
-    }
+pub(super) fn seal(mut harness: Harness, context: &Context<'_>) -> Harness {
+    let mut beside = Map::new();
     let ranks: Vec<bool> = harness.skill_paths.iter().map(|(rank, _)| *rank == Declared::Project).collect();
-    launch.insert("project_roots".into(), json!(ranks));
-    launch.insert("adapter".into(), context.adapter_digest(&harness.adapter).into());
+    beside.insert("project_roots".into(), json!(ranks));
+    beside.insert("adapter".into(), context.adapter_digest(&harness.adapter).into());
     if let Some(project) = &harness.project {
-        launch.insert("project".into(), json!([project.name, project.root, project.skills]));
+        beside.insert("project".into(), json!([project.name, project.root, project.skills]));
     }
-    harness.launch_hash = digest(&Value::Object(launch.clone()));
-    launch.extend(other_keys(&harness));
-    if let Some(timeout) = harness.timeout() {
+    harness.definition_hash = digest(&json!([definition_json(&harness), beside]));
+    let mut launch = launch_keys(&harness);
+    // The hour that a schedule brings along applies at once, as the schedule does.
+    let usual = harness.timetable().map(|_| SCHEDULED_TIMEOUT);
+    if let Some(timeout) = harness.timeout().filter(|timeout| Some(*timeout) != usual) {
         launch.insert("timeout".into(), duration_text(timeout).into());
     }
-    harness.definition_hash = digest(&Value::Object(launch));
+    harness.launch_hash = digest(&json!([launch, beside]));
     harness
 }
 

@@ -25,7 +25,7 @@ use crate::base::{Diagnostic, size_text};
 use crate::lifecycle::RestartPolicy;
 
 /// The timeout of a scheduled one-shot that says none.
-const SCHEDULED_TIMEOUT: Duration = Duration::from_secs(3600);
+pub(super) const SCHEDULED_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Which agent is run, and by which program.
 pub(super) struct Chosen {

@@ -138,7 +138,7 @@ pub(super) fn harness(
     let built = build(&mut scope, &raw, shared, context).zip(name.ok());
     let failed = scope.failed();
     let harness = built.filter(|_| !failed).map(|(parts, name)| {
-        seal(assemble(name, &scope, &raw, shared, context, parts, roots_of_it), &raw, context)
+        seal(assemble(name, &scope, &raw, shared, context, parts, roots_of_it), context)
     });
     (harness, scope.found)
 }
