@@ -11,7 +11,7 @@ use super::{complaints, global};
 /// The fields that a structure knows, from its refusal of another one.
 fn fields<T: DeserializeOwned + std::fmt::Debug>() -> Vec<&'static str> {
     let dict = [("?".to_owned(), 1_i64.into())].into_iter().collect();
-    let error = Figment::from(Layer::built_in("test", dict)).extract::<T>().unwrap_err();
+    let error = Figment::from(Layer::new("test", dict)).extract::<T>().unwrap_err();
     match error.kind {
         Kind::UnknownField(_, known) => known.to_vec(),
         other => panic!("{other:?}"),

@@ -117,7 +117,6 @@ fn a_thousand_harnesses_are_no_more_than_a_thousand_times_one() {
         };
         let (some, more) = (time(60), time(960));
         assert!(more < some * 80, "{some:?} for 60, {more:?} for 960");
-        eprintln!("{some:?} {more:?}");
     }
 }
 
