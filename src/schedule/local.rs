@@ -13,7 +13,7 @@ use super::calendar::Calendar;
 use crate::base::Wall;
 
 const SECOND: TimeDelta = TimeDelta::seconds(1);
-/// More than any zone's distance from UTC, so more than any gap lies from its own time read as UTC.
+/// More than the offset of a zone and the length of a gap together.
 const FARTHEST: TimeDelta = TimeDelta::hours(50);
 /// The calendar begins in 1970; two days before that is before it in every zone.
 const EARLIEST: Wall = Wall(-2 * 86_400 * 1_000_000);

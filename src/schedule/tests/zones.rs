@@ -110,6 +110,7 @@ fn the_halves_of_a_repeated_hour_are_told_apart() {
     assert_eq!(next("30 2 * * *", second), at("2026-10-26T02:30:00+01:00"));
     assert_eq!(next("* * 2 * * *", first), at("2026-10-25T02:10:01+02:00"));
     assert_eq!(next("* * 2 * * *", second), at("2026-10-26T02:00:00+01:00"));
+    assert_eq!(next("*/10 2,3 * * *", second), at("2026-10-25T03:00:00+01:00"));
     assert_eq!(next("5 * * * *", first), at("2026-10-25T02:05:00+01:00"));
     assert_eq!(next("5 * * * *", second), at("2026-10-25T03:05:00+01:00"));
     assert_eq!(next("10 * * * *", "2026-10-25T02:10:00+02:00"), at("2026-10-25T02:10:00+01:00"));
