@@ -5,16 +5,16 @@
 //! written for one agent; what differs between two agents stands in their
 //! documents, and nothing here reads a file, a clock or the environment.
 //!
-//! The form, with what each key may hold, is [`model`]'s; what must hold beyond
-//! that is [`check`]'s. Placeholders in templates:
+//! The form, with what each key may hold, is in `model`; what must hold beyond
+//! that is in `check`. Placeholders in templates:
 //!
 //! | where | placeholders |
 //! |---|---|
 //! | `oneshot`/`resident` `.argument` and `.stdin` | `{prompt}` (in `argument`, once); `{options}`, `{skills}`, `{quieten}`, each an element of its own that stands for a list |
 //! | `.model`, `.max_turns` | `{value}` |
 //! | `.session_id`, `.resume`, `.fork` | `{session}` |
-//! | `skills.target`, `.args`, `.env`, `.json_env`, `.documents` | `{private}`, the harness's own directory |
-//! | `skills.hide.args`, `.json_env` | `{hidden}`, an object from names to words, or the list of `entry`s |
+//! | `skills.target`, `.args`, `.env`, `.json_args`, `.json_env`, `.documents` | `{private}`, the harness's own directory |
+//! | `skills.hide.args`, `.json_args`, `.json_env` | `{hidden}`, an object from names to words, or the list of `entry`s |
 //! | `skills.hide.entry` | `{path}`, as a TOML string |
 //! | `gateway` | `{endpoint}` |
 //! | `mcp` | `{command}`, `{arguments}`, `{words}`, as JSON |
@@ -23,6 +23,7 @@
 
 mod check;
 mod document;
+mod error;
 mod merge;
 mod model;
 mod options;
@@ -36,9 +37,10 @@ mod template;
 mod tests;
 mod view;
 
+pub use error::{LONGEST_ARGUMENT, SynthesisError};
 pub use model::Adapter;
 pub use options::{Fulfilment, OptionKey, PromptOptions};
 pub use registry::{Registry, TableProblem};
 pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
-pub use synthesis::{Invocation, LONGEST_ARGUMENT, Synthesis, SynthesisError};
+pub use synthesis::{Invocation, Synthesis};
 pub use view::{AgentView, Supports};

@@ -3,17 +3,18 @@
 //! Invariant: an adapter with no problem here expands without a placeholder
 //! left over, whatever is asked of it.
 
-use std::collections::BTreeMap;
-
-use camino::{Utf8Component, Utf8Path};
 use serde_json::Value;
 
-use super::model::{Adapter, Hide, Injection, JsonVariables, Launch, Means, Skills, Variables};
+use super::model::{Adapter, Hide, Injection, JsonVariables, Launch, Means, Variables};
 use super::place::{Place, is_variable};
 use super::shape::{Problem, suggestion, under};
-use super::skills::private_subdir;
 use super::template::holes;
 use crate::base::is_name;
+
+mod clash;
+mod skills;
+
+pub(super) use clash::clashes;
 
 /// The id that stands for "no adapter known" where ids are exchanged.
 pub(super) const UNKNOWN: &str = "unknown";
@@ -175,7 +176,11 @@ impl Checker<'_> {
 
     fn json_env(&mut self, variables: &JsonVariables, known: &[&str]) {
         self.variables(variables.keys());
-        for (name, value) in variables {
+        self.documents(variables, known);
+    }
+
+    fn documents(&mut self, documents: &JsonVariables, known: &[&str]) {
+        for (name, value) in documents {
             if !value.is_object() {
                 self.at(name).add(format!("`{name}` is a table, which becomes a JSON document"), None);
             }
@@ -251,60 +256,6 @@ impl Checker<'_> {
         self.at("env").texts(&injection.env, known);
         self.at("json_env").json_env(&injection.json_env, known);
     }
-
-    fn skills(&mut self, skills: &Skills) {
-        self.at("roots").places(&skills.roots, false);
-        for (at, dir) in skills.project.iter().enumerate() {
-            self.at("project").at(&at.to_string()).inside(dir);
-        }
-        let private = skills.target.as_deref().is_some_and(|target| private_subdir(target).is_some());
-        if let Some(target) = &skills.target {
-            match private_subdir(target) {
-                Some(None) => {}
-                Some(Some(subdir)) => self.at("target").inside(subdir),
-                None => self.at("target").place(target, true),
-            }
-        }
-        for (at, native) in skills.native.iter().enumerate() {
-            self.at("native").at(&at.to_string()).at("at").place(&native.at, true);
-        }
-        let known: &[&str] = if private { &["private"] } else { &[] };
-        self.at("args").words(&skills.args, known);
-        self.at("env").texts(&skills.env, known);
-        self.at("json_env").json_env(&skills.json_env, known);
-        for (path, document) in &skills.documents {
-            self.at("documents").at(path).inside(path);
-            self.at("documents").at(path).json(document, known);
-        }
-        if let Some(hide) = &skills.hide {
-            self.at("hide").hide(hide);
-        }
-    }
-
-    fn hide(&mut self, hide: &Hide) {
-        let by_name = hide.shadowed.is_some() || hide.won.is_some() || hide.unmerged.is_some();
-        if by_name == hide.entry.is_some() {
-            let message =
-                "copies are hidden either by name (`shadowed`, `won`, `unmerged`) or by path (`entry`)";
-            self.add(message, None);
-        }
-        if hide.entry.is_some() && !hide.json_env.is_empty() {
-            self.at("json_env").add("a list of paths can stand in `args` only", None);
-        }
-        if let Some(entry) = &hide.entry {
-            self.at("entry").template(entry, &["path"]);
-        }
-        self.at("args").words(&hide.args, &["hidden"]);
-        self.at("json_env").json_env(&hide.json_env, &["hidden"]);
-    }
-
-    /// A relative path that stays below where it begins.
-    fn inside(&mut self, path: &str) {
-        let below = |part| matches!(part, Utf8Component::Normal(_));
-        if path.is_empty() || !Utf8Path::new(path).components().all(below) {
-            self.add(format!("`{}` is no path below another", path.escape_debug()), None);
-        }
-    }
 }
 
 /// The lists that a template may splice in, and whether each can hold anything.
@@ -315,48 +266,8 @@ fn splices(adapter: &Adapter, launch: &Launch) -> Vec<(&'static str, bool)> {
         .flatten()
         .any(|means| !means.args.is_empty());
     let told = adapter.skills.as_ref().is_some_and(|skills| {
-        !skills.args.is_empty() || skills.hide.as_ref().is_some_and(|hide| !hide.args.is_empty())
+        let hides = |hide: &Hide| !hide.args.is_empty() || !hide.json_args.is_empty();
+        !skills.args.is_empty() || !skills.json_args.is_empty() || skills.hide.as_ref().is_some_and(hides)
     });
     vec![("options", options), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
-}
-
-/// Which names and commands of several adapters are in each other's way:
-/// position of the later adapter, and the problem.
-pub(super) fn clashes(adapters: &[&Adapter]) -> Vec<(usize, Problem)> {
-    let mut names: BTreeMap<String, &str> = BTreeMap::new();
-    let mut commands: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut found = Vec::new();
-    for adapter in adapters {
-        names.entry(adapter.id.to_lowercase()).or_insert(&adapter.id);
-    }
-    for (position, adapter) in adapters.iter().enumerate() {
-        for (at, alias) in adapter.aliases.iter().enumerate() {
-            match names.insert(alias.to_lowercase(), &adapter.id) {
-                None => {}
-                Some(owner) => {
-                    found.push((
-                        position,
-                        clash("aliases", at, format!("alias `{alias}` already names `{owner}`")),
-                    ));
-                    names.insert(alias.to_lowercase(), owner);
-                }
-            }
-        }
-        for (at, command) in adapter.commands.iter().enumerate() {
-            match commands.get(command.as_str()) {
-                None => {
-                    commands.insert(command, &adapter.id);
-                }
-                Some(owner) => found.push((
-                    position,
-                    clash("commands", at, format!("command `{command}` already infers `{owner}`")),
-                )),
-            }
-        }
-    }
-    found
-}
-
-fn clash(key: &str, at: usize, message: String) -> Problem {
-    Problem { path: vec![key.to_owned(), at.to_string()], message, help: None }
 }

@@ -6,35 +6,22 @@ use serde_json::Value;
 
 /// Tables merge key by key, everything else is replaced.
 pub(super) fn deep_merge(lower: &mut Value, upper: Value) {
-    match (lower, upper) {
-        (Value::Object(lower), Value::Object(upper)) => {
-            for (key, value) in upper {
-                match lower.get_mut(&key) {
-                    Some(below) => deep_merge(below, value),
-                    None => {
-                        lower.insert(key, value);
-                    }
-                }
-            }
-        }
-        (lower, upper) => *lower = upper,
-    }
+    lay(lower, upper, false);
 }
 
 /// As [`deep_merge`], but a list is added to the list below it.
 pub(super) fn join(lower: &mut Value, upper: Value) {
+    lay(lower, upper, true);
+}
+
+fn lay(lower: &mut Value, upper: Value, lists_add_up: bool) {
     match (lower, upper) {
         (Value::Object(lower), Value::Object(upper)) => {
             for (key, value) in upper {
-                match lower.get_mut(&key) {
-                    Some(below) => join(below, value),
-                    None => {
-                        lower.insert(key, value);
-                    }
-                }
+                lay(lower.entry(key).or_insert(Value::Null), value, lists_add_up);
             }
         }
-        (Value::Array(lower), Value::Array(upper)) => lower.extend(upper),
+        (Value::Array(lower), Value::Array(upper)) if lists_add_up => lower.extend(upper),
         (lower, upper) => *lower = upper,
     }
 }

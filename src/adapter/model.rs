@@ -128,6 +128,9 @@ pub(super) struct Skills {
     pub(super) env: Variables,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) json_env: JsonVariables,
+    /// Flags whose next word is a JSON document.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) json_args: JsonVariables,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) documents: JsonVariables,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,6 +183,8 @@ pub(super) struct Hide {
     pub(super) args: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) json_env: JsonVariables,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) json_args: JsonVariables,
 }
 
 /// Where the agent writes down what it did.

@@ -3,18 +3,21 @@
 //! Invariant (ADP-4): ids and aliases are unique whatever their case, no
 //! command infers two adapters, `unknown` is no id, and `generic` is there.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value};
 
-use super::check::{GENERIC, UNKNOWN, check, clashes};
+use super::check::{GENERIC, check, clashes};
 use super::document;
 use super::merge::deep_merge;
 use super::model::Adapter;
+use super::place::resolve;
 use super::shape::{ADAPTER, Problem};
 
 /// The built-in documents, in the order in which they are listed.
-const DOCUMENTS: [&str; 5] = [
+pub(super) const DOCUMENTS: [&str; 5] = [
     include_str!("builtin/claude-code.toml"),
     include_str!("builtin/codex.toml"),
     include_str!("builtin/opencode.toml"),
@@ -93,6 +96,14 @@ impl Adapter {
     #[must_use]
     pub fn scrub(&self) -> &[String] {
         &self.scrub
+    }
+
+    /// Where it writes its transcripts, the one in use first: those places
+    /// whose variables are set or have a default.
+    #[must_use]
+    pub fn stores(&self, env: &BTreeMap<String, String>, home: &Utf8Path) -> Vec<Utf8PathBuf> {
+        let stores = self.trajectory.as_ref().map_or(&[][..], |trajectory| &trajectory.stores);
+        stores.iter().filter_map(|store| resolve(store, env, home)).collect()
     }
 
     fn answers_to(&self, name: &str) -> bool {
@@ -227,12 +238,6 @@ impl Registry {
         };
         let problems = check(&adapter);
         if problems.is_empty() { Ok(adapter) } else { Err(problems) }
-    }
-
-    /// Whether a name is one that no adapter may have.
-    #[must_use]
-    pub fn is_reserved(name: &str) -> bool {
-        name.trim().eq_ignore_ascii_case(UNKNOWN)
     }
 }
 

@@ -73,6 +73,7 @@ pub(super) const ADAPTER: Shape = Table(&[
             ("args", Texts),
             ("env", TextMap),
             ("json_env", JsonMap),
+            ("json_args", JsonMap),
             ("documents", JsonMap),
             (
                 "hide",
@@ -83,6 +84,7 @@ pub(super) const ADAPTER: Shape = Table(&[
                     ("entry", Text),
                     ("args", Texts),
                     ("json_env", JsonMap),
+                    ("json_args", JsonMap),
                 ]),
             ),
         ]),
@@ -137,6 +139,11 @@ impl Shape {
                     }));
                 }
             }
+            (Word(words), Value::String(word)) => problems.push(Problem {
+                path: path.to_vec(),
+                message: format!("`{}` cannot be `{}`", path.join("."), word.escape_debug()),
+                help: Some(suggestion(word, words.iter().copied())),
+            }),
             _ => problems.push(Problem {
                 path: path.to_vec(),
                 message: format!("`{}` is {}, not {}", path.join("."), self.noun(), kind(value)),
@@ -186,5 +193,47 @@ const fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::{ADAPTER, Shape};
+    use crate::adapter::Adapter;
+
+    /// A value that holds every key that a shape knows.
+    fn whole(shape: &Shape) -> Value {
+        let table = |keys: &[(&str, Shape)]| {
+            Value::Object(
+                keys.iter().map(|(key, shape)| ((*key).to_owned(), whole(shape))).collect::<Map<_, _>>(),
+            )
+        };
+        match shape {
+            Shape::Text => json!("x"),
+            Shape::Flag => json!(true),
+            Shape::Texts => json!(["x"]),
+            Shape::TextMap => json!({"X": "x"}),
+            Shape::JsonMap => json!({"X": {}}),
+            Shape::Word(words) => json!(words[words.len() - 1]),
+            Shape::Table(keys) => table(keys),
+            Shape::Tables(keys, _) => Value::Array(vec![table(keys)]),
+        }
+    }
+
+    /// CFG-8: what the kinds allow is what is read, key for key.
+    #[test]
+    fn the_keys_that_are_known_are_the_keys_that_are_read() {
+        let mut value = whole(&ADAPTER);
+        value["tty"] = json!(false);
+        let mut problems = Vec::new();
+        ADAPTER.check(&value, &[], &mut problems);
+        assert_eq!(problems, []);
+        let adapter: Adapter = serde_json::from_value(value.clone()).unwrap();
+        let mut back = serde_json::to_value(&adapter).unwrap();
+        value.sort_all_objects();
+        back.sort_all_objects();
+        assert_eq!(back, value);
     }
 }

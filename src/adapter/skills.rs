@@ -47,7 +47,7 @@ pub enum TargetKind {
     /// A directory that others use too.
     Shared {
         /// Relative to the workdir, or absolute.
-        dir: Utf8PathBuf,
+        dir: String,
     },
 }
 
@@ -143,7 +143,7 @@ impl Adapter {
 fn target_kind(target: &str, env: &BTreeMap<String, String>, home: &Utf8Path) -> Option<TargetKind> {
     match private_subdir(target) {
         Some(subdir) => Some(TargetKind::Private { subdir: subdir.map(str::to_owned) }),
-        None => resolve(target, env, home).map(|dir| TargetKind::Shared { dir }),
+        None => resolve(target, env, home).map(|dir| TargetKind::Shared { dir: dir.into_string() }),
     }
 }
 
@@ -156,44 +156,43 @@ pub(super) fn private_subdir(target: &str) -> Option<Option<&str>> {
 /// Spells out how the agent is told of a projection.
 pub(super) fn hand_over(skills: &Skills, handover: &Handover<'_>) -> Told {
     let private = handover.target.as_str();
-    let words = |list: &[String]| list.iter().map(|word| fill(word, PRIVATE, private)).collect();
+    let word = |text: &String| fill(text, PRIVATE, private);
     let json = |map: &JsonVariables| -> JsonVariables {
         map.iter().map(|(name, value)| (name.clone(), fill_json(value, private, None))).collect()
     };
+    let documents = json(&skills.documents);
     let mut told = Told {
-        args: words(&skills.args),
-        env: skills.env.iter().map(|(name, text)| (name.clone(), fill(text, PRIVATE, private))).collect(),
+        args: skills.args.iter().map(word).collect(),
+        env: skills.env.iter().map(|(name, text)| (name.clone(), word(text))).collect(),
         json_env: json(&skills.json_env),
-        documents: skills
-            .documents
-            .iter()
-            .map(|(path, value)| (path.clone(), format!("{}\n", fill_json(value, private, None))))
-            .collect(),
+        documents: documents.into_iter().map(|(path, value)| (path, format!("{value}\n"))).collect(),
     };
-    if let Some(hide) = &skills.hide {
-        hide_copies(hide, handover, &mut told);
+    let mut json_args = json(&skills.json_args);
+    let mut last = Vec::new();
+    if let Some(hide) = &skills.hide
+        && let Some((text, value)) = hidden(hide, handover)
+    {
+        last = hide.args.iter().map(|word| fill(word, "hidden", &text)).collect();
+        for (under, over) in [(&mut told.json_env, &hide.json_env), (&mut json_args, &hide.json_args)] {
+            for (name, template) in over {
+                let document = under.entry(name.clone()).or_insert(Value::Null);
+                deep_merge(document, fill_json(template, private, Some(&value)));
+            }
+        }
     }
+    told.args.extend(json_args.into_iter().flat_map(|(flag, value)| [flag, value.to_string()]));
+    told.args.append(&mut last);
     told
 }
 
-fn hide_copies(hide: &Hide, handover: &Handover<'_>, told: &mut Told) {
-    let (text, value) = match &hide.entry {
-        Some(entry) => (hidden_paths(entry, handover), Value::Null),
-        None => {
-            let names = hidden_names(hide, handover.native);
-            let text =
-                if names.is_empty() { String::new() } else { Value::Object(names.clone()).to_string() };
-            (text, Value::Object(names))
-        }
-    };
-    if text.is_empty() {
-        return;
+/// What is hidden, as text and as a value; none: nothing is.
+fn hidden(hide: &Hide, handover: &Handover<'_>) -> Option<(String, Value)> {
+    if let Some(entry) = &hide.entry {
+        let list = hidden_paths(entry, handover);
+        return (!list.is_empty()).then_some((list, Value::Null));
     }
-    told.args.extend(hide.args.iter().map(|word| fill(word, "hidden", &text)));
-    for (name, template) in &hide.json_env {
-        let filled = fill_json(template, handover.target.as_str(), Some(&value));
-        deep_merge(told.json_env.entry(name.clone()).or_insert(Value::Object(Map::new())), filled);
-    }
+    let names = Value::Object(hidden_names(hide, handover.native));
+    (names.as_object().is_some_and(|names| !names.is_empty())).then(|| (names.to_string(), names))
 }
 
 /// From each name to its word. Of several copies of a name the one that must

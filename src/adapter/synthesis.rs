@@ -7,16 +7,14 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use serde_json::Value;
-use thiserror::Error;
 
+use super::error::{LONGEST_ARGUMENT, SynthesisError};
 use super::merge::join;
-use super::model::{Adapter, JsonVariables, Launch};
-use super::options::{OptionKey, PromptOptions, spell};
+use super::model::{Adapter, Launch};
+use super::options::{PromptOptions, spell};
+use super::place::resolve;
 use super::skills::{Handover, Told, hand_over};
 use super::template::{fill, holes};
-
-/// The longest argument (or `NAME=value`) that Linux passes on, without its NUL.
-pub const LONGEST_ARGUMENT: usize = 131_071;
 
 /// What stands for the prompt where a command is shown.
 const SHOWN_PROMPT: &str = "<prompt>";
@@ -57,84 +55,28 @@ pub struct Synthesis {
     pub documents: Vec<(String, String)>,
 }
 
-/// Why there is no command.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SynthesisError {
-    /// The adapter has no command of its own.
-    #[error("adapter `{adapter}` has no command of its own: `cmd` is required")]
-    NoProgram {
-        /// The adapter's id.
-        adapter: String,
-    },
-    /// The adapter takes no prompt.
-    #[error("adapter `{adapter}` takes no prompt")]
-    NoPrompt {
-        /// The adapter's id.
-        adapter: String,
-    },
-    /// The agent's terminal mode takes no prompt.
-    #[error("adapter `{adapter}` takes no prompt in its terminal mode (`oneshot = false`)")]
-    NoResidentPrompt {
-        /// The adapter's id.
-        adapter: String,
-    },
-    /// The prompt is blank.
-    #[error("the prompt is empty")]
-    EmptyPrompt,
-    /// The prompt does not fit into one argument, and there is no other way.
-    #[error("the prompt is {size} bytes, adapter `{adapter}` can be handed at most {bound}")]
-    PromptTooLong {
-        /// The adapter's id.
-        adapter: String,
-        /// The prompt's bytes.
-        size: usize,
-        /// The most that is possible.
-        bound: usize,
-    },
-    /// The prompt holds a NUL, and goes by argument only.
-    #[error("the prompt holds a NUL byte, which adapter `{adapter}` cannot be handed")]
-    PromptNul {
-        /// The adapter's id.
-        adapter: String,
-    },
-    /// The agent would take the prompt for something else.
-    #[error("adapter `{adapter}` takes a prompt like `{pattern}` for something else")]
-    PromptMisread {
-        /// The adapter's id.
-        adapter: String,
-        /// Which prompts.
-        pattern: String,
-    },
-    /// An option that the agent cannot fulfil.
-    #[error("adapter `{adapter}` has no means for `{option}`")]
-    Unsupported {
-        /// The adapter's id.
-        adapter: String,
-        /// The option.
-        option: OptionKey,
-    },
-    /// `{workdir}` is used and there is none.
-    #[error("argument `{argument}` uses `{{workdir}}`, but the harness has no `workdir`")]
-    NoWorkdir {
-        /// The argument.
-        argument: String,
-    },
-    /// Something other than the prompt is too long.
-    #[error("{what} is {size} bytes, at most {LONGEST_ARGUMENT} can be passed on")]
-    TooLong {
-        /// What it is.
-        what: String,
-        /// Its bytes.
-        size: usize,
-    },
+/// A command and how it is shown, word beside word.
+struct Words {
+    argv: Vec<String>,
+    shown: Vec<String>,
 }
 
-/// A command before the prompt is put in.
-struct Draft {
-    words: Vec<String>,
-    options: Vec<String>,
-    env: BTreeMap<String, String>,
-    stdin: bool,
+impl Words {
+    fn begin(program: String) -> Self {
+        Self { argv: vec![program.clone()], shown: vec![program] }
+    }
+
+    fn push_all(&mut self, words: impl IntoIterator<Item = String>) {
+        for word in words {
+            self.argv.push(word.clone());
+            self.shown.push(word);
+        }
+    }
+
+    fn push_prompt(&mut self, template: &str, prompt: &str) {
+        self.argv.push(fill(template, "prompt", prompt));
+        self.shown.push(fill(template, "prompt", SHOWN_PROMPT));
+    }
 }
 
 impl Adapter {
@@ -171,75 +113,67 @@ impl Adapter {
             Some(program) => program.to_owned(),
             None => return Err(SynthesisError::NoProgram { adapter: self.id.clone() }),
         };
-        let mut told = match (&self.skills, &wanted.skills) {
+        let told = match (&self.skills, &wanted.skills) {
             (Some(skills), Some(handover)) => hand_over(skills, handover),
             _ => Told::default(),
         };
-        let draft = match wanted.prompt {
-            Some(prompt) => self.prompted(prompt, wanted)?,
-            None => Draft::plain(wanted)?,
-        };
-
-        let mut shown = vec![program];
-        for word in &draft.words {
-            match word.as_str() {
-                "{options}" => shown.extend(draft.options.iter().cloned()),
-                "{skills}" => shown.append(&mut told.args),
-                "{quieten}" => shown.extend(self.quieten.args.iter().cloned()),
-                _ => shown.push(word.clone()),
+        let mut words = Words::begin(program);
+        let mut env = self.quieten.env.clone();
+        let mut stdin = None;
+        match wanted.prompt {
+            None => {
+                words.push_all(told.args);
+                words.push_all(plain_args(wanted)?);
             }
-        }
-        if wanted.prompt.is_none() {
-            shown.append(&mut told.args);
-            shown.extend(draft.options.iter().cloned());
-        }
-        let (mut argv, mut stdin) = (shown.clone(), None);
-        if let Some(prompt) = wanted.prompt {
-            if draft.stdin {
-                stdin = Some(prompt.as_bytes().to_vec());
-            } else {
-                for (word, shown) in argv.iter_mut().zip(&mut shown) {
-                    if holes(word).contains(&"prompt") {
-                        *shown = fill(word, "prompt", SHOWN_PROMPT);
-                        *word = fill(word, "prompt", prompt);
+            Some(prompt) => {
+                let (launch, by_stdin) = self.launch(prompt, wanted.resident)?;
+                let (options, variables) = spell(self, launch, wanted.options)
+                    .map_err(|option| SynthesisError::Unsupported { adapter: self.id.clone(), option })?;
+                env.extend(variables);
+                for word in if by_stdin { &launch.stdin } else { &launch.argument } {
+                    match word.as_str() {
+                        "{options}" => words.push_all(options.iter().cloned()),
+                        "{skills}" => words.push_all(told.args.iter().cloned()),
+                        "{quieten}" => words.push_all(self.quieten.args.iter().cloned()),
+                        template => words.push_prompt(template, prompt),
                     }
                 }
+                stdin = by_stdin.then(|| prompt.as_bytes().to_vec());
             }
         }
-        let mut env = self.quieten.env.clone();
-        env.extend(draft.env);
         env.extend(told.env);
         let json = told.json_env.keys().cloned().collect();
-        env.extend(documents_of(&told.json_env));
+        env.extend(told.json_env.into_iter().map(|(name, value)| (name, value.to_string())));
+        let Words { argv, shown } = words;
         bounded(&argv, &env)?;
         Ok(Synthesis { argv, shown, env, json, stdin, documents: told.documents })
     }
 
-    fn prompted(&self, prompt: &str, wanted: &Invocation<'_>) -> Result<Draft, SynthesisError> {
+    /// The template for a prompt, and whether it goes by standard input.
+    fn launch(&self, prompt: &str, resident: bool) -> Result<(&Launch, bool), SynthesisError> {
         let adapter = || self.id.clone();
-        let launch = match (wanted.resident, &self.oneshot, &self.resident) {
-            (false, Some(launch), _) | (true, _, Some(launch)) if launch.is_possible() => launch,
-            (true, Some(_), _) => return Err(SynthesisError::NoResidentPrompt { adapter: adapter() }),
-            _ => return Err(SynthesisError::NoPrompt { adapter: adapter() }),
+        let launch = if resident { &self.resident } else { &self.oneshot };
+        let Some(launch) = launch.as_ref().filter(|launch| launch.is_possible()) else {
+            return Err(if resident && self.takes_prompt() {
+                SynthesisError::NoResidentPrompt { adapter: adapter() }
+            } else {
+                SynthesisError::NoPrompt { adapter: adapter() }
+            });
         };
         if prompt.trim().is_empty() {
             return Err(SynthesisError::EmptyPrompt);
         }
-        let stdin = match launch.refusal(prompt) {
-            None => false,
-            Some(_) if !launch.stdin.is_empty() => true,
+        match launch.refusal(prompt) {
+            None => Ok((launch, false)),
+            Some(_) if !launch.stdin.is_empty() => Ok((launch, true)),
             Some(Refusal::Long(bound)) => {
-                return Err(SynthesisError::PromptTooLong { adapter: adapter(), size: prompt.len(), bound });
+                Err(SynthesisError::PromptTooLong { adapter: adapter(), size: prompt.len(), bound })
             }
-            Some(Refusal::Nul) => return Err(SynthesisError::PromptNul { adapter: adapter() }),
+            Some(Refusal::Nul) => Err(SynthesisError::PromptNul { adapter: adapter() }),
             Some(Refusal::Misread(pattern)) => {
-                return Err(SynthesisError::PromptMisread { adapter: adapter(), pattern });
+                Err(SynthesisError::PromptMisread { adapter: adapter(), pattern })
             }
-        };
-        let (options, env) = spell(self, launch, wanted.options)
-            .map_err(|option| SynthesisError::Unsupported { adapter: adapter(), option })?;
-        let words = if stdin { &launch.stdin } else { &launch.argument };
-        Ok(Draft { words: words.clone(), options, env, stdin })
+        }
     }
 
     /// The words by which the program may be found, best first: a word with a
@@ -259,24 +193,19 @@ impl Adapter {
         if let Some(word) = program.or_else(overriding) {
             return vec![word.to_owned()];
         }
-        let search = self.search.iter().filter_map(|place| super::place::resolve(place, env, home));
+        let search = self.search.iter().filter_map(|place| resolve(place, env, home));
         self.commands.first().cloned().into_iter().chain(search.map(String::from)).collect()
     }
 }
 
-impl Draft {
-    /// `args`, with the workdir filled in, after whatever else is handed over.
-    fn plain(wanted: &Invocation<'_>) -> Result<Self, SynthesisError> {
-        let fill_in = |word: &String| match wanted.workdir {
-            Some(workdir) => Ok(fill(word, "workdir", workdir.as_str())),
-            None if holes(word).contains(&"workdir") => {
-                Err(SynthesisError::NoWorkdir { argument: word.clone() })
-            }
-            None => Ok(word.clone()),
-        };
-        let options = wanted.args.iter().map(fill_in).collect::<Result<_, _>>()?;
-        Ok(Self { words: Vec::new(), options, env: BTreeMap::new(), stdin: false })
-    }
+/// `args`, with the workdir filled in.
+fn plain_args(wanted: &Invocation<'_>) -> Result<Vec<String>, SynthesisError> {
+    let fill_in = |word: &String| match wanted.workdir {
+        Some(workdir) => Ok(fill(word, "workdir", workdir.as_str())),
+        None if holes(word).contains(&"workdir") => Err(SynthesisError::NoWorkdir { argument: word.clone() }),
+        None => Ok(word.clone()),
+    };
+    wanted.args.iter().map(fill_in).collect()
 }
 
 /// Why a prompt cannot go by argument.
@@ -350,10 +279,6 @@ fn joined(ours: &str, theirs: &str) -> Option<String> {
     let theirs: Value = serde_json::from_str(theirs).ok().filter(Value::is_object)?;
     join(&mut ours, theirs);
     Some(ours.to_string())
-}
-
-fn documents_of(variables: &JsonVariables) -> impl Iterator<Item = (String, String)> + '_ {
-    variables.iter().map(|(name, value)| (name.clone(), value.to_string()))
 }
 
 fn bounded(argv: &[String], env: &BTreeMap<String, String>) -> Result<(), SynthesisError> {

@@ -1,1 +1,195 @@
-//! Tests of argv.
+//! The exact command of each agent, as a table under the name of each case.
+
+use super::{PLAIN, builtin, command, one_shot, strings, variables};
+use crate::adapter::{Invocation, PromptOptions};
+
+struct Case {
+    name: &'static str,
+    agent: &'static str,
+    options: PromptOptions,
+    argv: &'static [&'static str],
+    env: &'static [(&'static str, &'static str)],
+    stdin: bool,
+}
+
+fn all() -> PromptOptions {
+    PromptOptions { model: Some("m/x".to_owned()), auto_accept: true, ..PLAIN }
+}
+
+fn turns(turns: u32) -> PromptOptions {
+    PromptOptions { max_turns: Some(turns), ..PLAIN }
+}
+
+const CLAUDE: &[(&str, &str)] =
+    &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")];
+const CLAUDE_ACCEPTING: &[(&str, &str)] =
+    &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1")];
+const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
+
+fn one_shots() -> Vec<Case> {
+    let case = |name, agent, options, argv, env, stdin| Case { name, agent, options, argv, env, stdin };
+    vec![
+        case("claude_plain", "claude-code", PLAIN, &["claude", "-p", "--", "P"], CLAUDE, false),
+        case(
+            "claude_all",
+            "claude-code",
+            PromptOptions { max_turns: Some(3), ..all() },
+            &[
+                "claude",
+                "-p",
+                "--model",
+                "m/x",
+                "--dangerously-skip-permissions",
+                "--max-turns",
+                "3",
+                "--",
+                "P",
+            ],
+            CLAUDE_ACCEPTING,
+            false,
+        ),
+        case("claude_no_limit", "claude-code", turns(0), &["claude", "-p", "--", "P"], CLAUDE, false),
+        case(
+            "codex_plain",
+            "codex",
+            PLAIN,
+            &["codex", "exec", "--skip-git-repo-check", "-c", "analytics.enabled=false", "--", "P"],
+            &[],
+            false,
+        ),
+        case(
+            "codex_all",
+            "codex",
+            all(),
+            &[
+                "codex",
+                "exec",
+                "--skip-git-repo-check",
+                "-c",
+                "analytics.enabled=false",
+                "-m",
+                "m/x",
+                "--dangerously-bypass-approvals-and-sandbox",
+                "--",
+                "P",
+            ],
+            &[],
+            false,
+        ),
+        case("opencode_plain", "opencode", PLAIN, &["opencode", "run"], OPENCODE, true),
+        case("opencode_all", "opencode", all(), &["opencode", "run", "-m", "m/x", "--auto"], OPENCODE, true),
+        case("pi_plain", "pi", PLAIN, &["pi", "-p", "--", "P"], &[], false),
+        case("pi_all", "pi", all(), &["pi", "-p", "--model", "m/x", "--", "P"], &[], false),
+    ]
+}
+
+fn check(case: &Case, wanted: &Invocation<'_>) {
+    let made = builtin(case.agent).synthesize(wanted).unwrap();
+    let shown: Vec<String> = case.argv.iter().map(|word| word.replace('P', "<prompt>")).collect();
+    assert_eq!(made.argv, strings(case.argv), "{}", case.name);
+    assert_eq!(made.shown, shown, "{}", case.name);
+    assert_eq!(made.env, variables(case.env), "{}", case.name);
+    assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
+    assert_eq!(made.documents, [], "{}", case.name);
+}
+
+/// PRM-5: the command of a one-shot comes from the template alone, options folded in.
+#[test]
+fn a_one_shot_is_its_template_with_the_options_folded_in() {
+    for case in one_shots() {
+        check(&case, &one_shot("P", &case.options));
+    }
+}
+
+/// CFG-6: `cmd` takes the place of the template's first word.
+#[test]
+fn cmd_replaces_the_first_word_of_the_template() {
+    let wanted = Invocation { program: Some("/opt/wrap"), ..one_shot("P", &PLAIN) };
+    let made = builtin("pi").synthesize(&wanted).unwrap();
+    assert_eq!(made.argv, ["/opt/wrap", "-p", "--", "P"]);
+}
+
+/// ADP-3: a resident agent is given its prompt by the terminal mode's own template.
+#[test]
+fn a_resident_agent_is_given_its_prompt_by_argument() {
+    let case = |name, agent, options, argv, env| Case { name, agent, options, argv, env, stdin: false };
+    for case in [
+        case("claude", "claude-code", PLAIN, &["claude", "--", "P"] as &[_], CLAUDE),
+        case(
+            "claude_all",
+            "claude-code",
+            all(),
+            &["claude", "--model", "m/x", "--dangerously-skip-permissions", "--", "P"],
+            CLAUDE_ACCEPTING,
+        ),
+        case("codex", "codex", PLAIN, &["codex", "-c", "analytics.enabled=false", "--", "P"], &[]),
+        case("opencode", "opencode", all(), &["opencode", "-m", "m/x", "--auto", "--prompt=P"], OPENCODE),
+        case("pi", "pi", all(), &["pi", "--model", "m/x", "--", "P"], &[]),
+    ] {
+        let wanted = Invocation { resident: true, ..one_shot("P", &case.options) };
+        check(&case, &wanted);
+    }
+}
+
+/// A plain command is the program and the user's words, in every adapter.
+#[test]
+fn a_plain_command_keeps_the_users_words() {
+    let args = strings(&["--flag", "{prompt}", "{options}", "a b", ""]);
+    for adapter in crate::adapter::Registry::builtin().all() {
+        let made = adapter.synthesize(&command("prog", &args)).unwrap();
+        let words = ["prog", "--flag", "{prompt}", "{options}", "a b", ""];
+        assert_eq!(made.argv, words, "{}", adapter.id());
+        assert_eq!(made.shown, words, "{}", adapter.id());
+        assert_eq!(made.stdin, None, "{}", adapter.id());
+    }
+}
+
+/// `{workdir}` in an argument is the resolved workdir, nothing else is expanded.
+#[test]
+fn workdir_is_the_only_placeholder_of_arguments() {
+    let args = strings(&["--cd={workdir}", "{workdir}/{workdir}", "{work}", "$HOME", "~", "{{workdir}}"]);
+    let made = builtin("generic").synthesize(&command("p", &args)).unwrap();
+    assert_eq!(made.argv, ["p", "--cd=/w", "/w//w", "{work}", "$HOME", "~", "{/w}"]);
+
+    let wanted = Invocation { workdir: None, ..command("p", &args) };
+    let error = builtin("generic").synthesize(&wanted).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "argument `--cd={workdir}` uses `{workdir}`, but the harness has no `workdir`"
+    );
+}
+
+/// A workdir whose name looks like a placeholder is not expanded again.
+#[test]
+fn what_was_filled_in_is_not_read_again() {
+    let args = strings(&["{workdir}"]);
+    let wanted = Invocation { workdir: Some("/a{workdir}".into()), ..command("p", &args) };
+    assert_eq!(builtin("generic").synthesize(&wanted).unwrap().argv, ["p", "/a{workdir}"]);
+
+    let options = PromptOptions { model: Some("{prompt}{value}".to_owned()), ..PLAIN };
+    let made = builtin("claude-code").synthesize(&one_shot("SECRET", &options)).unwrap();
+    assert_eq!(made.argv, ["claude", "-p", "--model", "{prompt}{value}", "--", "SECRET"]);
+    assert_eq!(made.shown, ["claude", "-p", "--model", "{prompt}{value}", "--", "<prompt>"]);
+}
+
+/// An option that the agent can neither be asked for nor does anyway is no silent drop.
+#[test]
+fn an_option_without_a_means_is_an_error() {
+    for (agent, key) in [("codex", "max_turns"), ("opencode", "max_turns"), ("pi", "max_turns")] {
+        let options = turns(3);
+        let error = builtin(agent).synthesize(&one_shot("P", &options)).unwrap_err();
+        assert_eq!(error.to_string(), format!("adapter `{agent}` has no means for `{key}`"));
+    }
+    let options = turns(3);
+    let wanted = Invocation { resident: true, ..one_shot("P", &options) };
+    let error = builtin("claude-code").synthesize(&wanted).unwrap_err();
+    assert_eq!(error.to_string(), "adapter `claude-code` has no means for `max_turns`");
+}
+
+/// What is no prompt is still bounded: the error says what is too long.
+#[test]
+fn an_argument_that_linux_would_refuse_is_named() {
+    let args = vec!["x".repeat(131_072)];
+    let error = builtin("generic").synthesize(&command("p", &args)).unwrap_err();
+    assert_eq!(error.to_string(), "argument 1 is 131072 bytes, at most 131071 can be passed on");
+}
