@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::DaemonSettings;
-use super::super::daemon::defaults;
 use super::{Files, Surroundings, global, loaded, surroundings};
+use crate::config::DaemonSettings;
+use crate::config::daemon::defaults;
 
 fn with_env(text: &str, env: &[(&str, &str)]) -> super::Loaded {
     let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

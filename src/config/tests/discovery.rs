@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::super::{
+use crate::base::is_name;
+use crate::config::{
     FileKind, GlobalCandidates, decode, file_kind, global_candidates, project_candidates, sanitise,
 };
-use crate::base::is_name;
 
 fn candidates(flag: Option<&str>, env: &[(&str, &str)]) -> GlobalCandidates {
     let env: BTreeMap<String, String> =

@@ -4,9 +4,9 @@ use figment::Figment;
 use figment::error::Kind;
 use serde::de::DeserializeOwned;
 
-use super::super::raw::{RawDaemon, RawHarness, RawProject};
-use super::super::{CODES, TableKind, known_keys, layers::Layer};
 use super::{complaints, global};
+use crate::config::raw::{RawDaemon, RawHarness, RawProject};
+use crate::config::{CODES, TableKind, known_keys, layers::Layer};
 
 /// The fields that a structure knows, from its refusal of another one.
 fn fields<T: DeserializeOwned + std::fmt::Debug>() -> Vec<&'static str> {

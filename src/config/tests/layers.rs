@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::{Declared, Mode, PromptSource, Work};
 use super::{complaints, global, harness, project};
 use crate::adapter::PromptOptions;
+use crate::config::{Declared, Mode, PromptSource, Work};
 use crate::lifecycle::RestartPolicy;
 
 /// CFG-6: built-in defaults < `[defaults]` < the harness's table.

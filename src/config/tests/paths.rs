@@ -2,8 +2,8 @@
 
 use camino::Utf8Path;
 
-use super::super::path::{PathError, resolve};
 use super::{Files, Input, global, harness, project, surroundings};
+use crate::config::path::{PathError, resolve};
 
 /// CFG-7: `~` is the home directory, a relative path is taken from the
 /// directory of the file that declares it.

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 
-use super::super::{TableKind, known_keys};
 use super::{Input, global, loaded, project};
 use crate::base::{Format, render};
+use crate::config::{TableKind, known_keys};
 
 /// Every diagnostic can be shown, and points into its file.
 fn survives(inputs: &[Input]) {

@@ -2,8 +2,8 @@
 
 use camino::Utf8PathBuf;
 
-use super::super::{Declared, Mode, PromptSource, Work, definition_json};
 use super::{complaints, global, harness, loaded, project};
+use crate::config::{Declared, Mode, PromptSource, Work, definition_json};
 use crate::lifecycle::RestartPolicy;
 
 /// Scenario "Adapter inferred from cmd"
