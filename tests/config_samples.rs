@@ -42,7 +42,11 @@ impl Lookup for ByName {
 
 fn cases(kind: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/config").join(kind);
-    let mut found: Vec<PathBuf> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut found: Vec<PathBuf> = fs::read_dir(root)
+        .expect("the folder of samples is there")
+        .map(|entry| entry.expect("a folder can be listed").path())
+        .filter(|path| path.is_dir())
+        .collect();
     found.sort();
     found
 }
@@ -70,7 +74,7 @@ fn load_case(case: &Path) -> Loaded {
 fn compare(case: &Path, name: &str, actual: &str, wrong: &mut Vec<String>) {
     let path = case.join(name);
     if std::env::var_os("HARNESSD_BLESS").is_some_and(|value| value == "1") {
-        fs::write(&path, actual).unwrap();
+        fs::write(&path, actual).expect("an expectation can be written");
         return;
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();

@@ -40,8 +40,8 @@ fn count(diagnostics: &[Diagnostic], severity: Severity) -> usize {
 fn short(one: &Diagnostic, sources: &Sources) -> String {
     let (line, column) = start(&one.place, sources);
     let warning = if one.severity == Severity::Warning { "warning: " } else { "" };
-    let message = one.message.replace('\n', " ");
-    format!("{}:{line}:{column}: {}: {warning}{message}\n", one.place.file, one.code)
+    let message = harmless(&one.message).replace('\n', " ");
+    format!("{}:{line}:{column}: {}: {warning}{message}\n", harmless(one.place.file.as_str()), one.code)
 }
 
 fn json_text(diagnostics: &[Diagnostic], sources: &Sources) -> String {
@@ -109,7 +109,7 @@ fn human(one: &Diagnostic, sources: &Sources, color: bool) -> String {
     let source = sources
         .get(&one.place.file)
         .filter(|text| can_be_excerpted(text.as_str(), one))
-        .map(|text| NamedSource::new(one.place.file.as_str(), harmless(text.as_str())));
+        .map(|text| NamedSource::new(harmless(one.place.file.as_str()), harmless(text.as_str())));
     let shown = Shown::new(one, sources, source.is_some());
     let mut out = String::new();
     let written = match source {
@@ -169,7 +169,7 @@ struct Shown {
 impl Shown {
     fn new(one: &Diagnostic, sources: &Sources, excerpt: bool) -> Self {
         let inside = |place: &Place| excerpt && place.file == one.place.file && place.span.is_some();
-        let whose = one.harness.as_ref().map(|name| format!("in harness `{name}`"));
+        let whose = one.harness.as_ref().map(|name| harmless(&format!("in harness `{name}`")));
         let mut labels: Vec<LabeledSpan> = Vec::new();
         labels.extend(
             one.place
@@ -181,14 +181,14 @@ impl Shown {
         let near = one.related.iter().filter(|other| inside(&other.place));
         labels.extend(near.filter_map(|other| {
             let span = other.place.span.clone()?;
-            Some(LabeledSpan::new_with_span(Some(other.message.clone()), SourceSpan::from(span)))
+            Some(LabeledSpan::new_with_span(Some(harmless(&other.message)), SourceSpan::from(span)))
         }));
         let far = one.related.iter().filter(|other| !inside(&other.place));
         let elsewhere = far
             .map(|other| {
                 let (line, column) = start(&other.place, sources);
                 Self {
-                    message: format!("{}:{line}:{column}: {}", other.place.file, other.message),
+                    message: harmless(&format!("{}:{line}:{column}: {}", other.place.file, other.message)),
                     code: one.code,
                     severity: miette::Severity::Advice,
                     help: None,
@@ -211,7 +211,8 @@ impl Shown {
             Severity::Error => miette::Severity::Error,
             Severity::Warning => miette::Severity::Warning,
         };
-        Self { message, code: one.code, severity, help: one.help.clone(), labels, elsewhere }
+        let help = one.help.as_deref().map(harmless);
+        Self { message: harmless(&message), code: one.code, severity, help, labels, elsewhere }
     }
 }
 
@@ -295,11 +296,13 @@ mod tests {
     /// A file cannot steer the terminal that its mistakes are shown on.
     #[test]
     fn control_characters_are_not_printed() {
-        let (list, mut sources) = sample();
+        let (mut list, mut sources) = sample();
+        list[0].message.push_str("\u{1b}[2J");
         sources.insert("a.toml".into(), SourceText::new("é = 1\npromt = \"\u{1b}[2J\r\u{7f}x\"\r\n"));
         let text = render(&list, &sources, Format::Human { color: false });
         assert!(text.contains(" 2 │ promt = \"?[2J??x\"\n"), "{text}");
         assert!(!text.contains(['\u{1b}', '\r', '\u{7f}']), "{text}");
+        assert!(!render(&list, &sources, Format::Short).contains('\u{1b}'));
     }
 
     #[test]

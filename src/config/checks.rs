@@ -6,18 +6,21 @@
 use std::sync::Arc;
 
 use super::codes::{
-    BAD_PATH, BAD_VALUE, BAD_VARIABLE, BLANK_PROMPT, EMPTY_VALUE, ENV_FILE_MISSING, ENV_FILE_READABLE,
-    ENV_FILE_UNREADABLE, EXCLUSIVE_KEYS, GLOBAL_ONLY, NOT_SUPPORTED_YET, NUL_CHARACTER, PROMPT_FILE,
-    RESERVED_VARIABLE, SHELL_LINE, UNKNOWN_ADAPTER, WRONG_TYPE,
+    BAD_VALUE, BLANK_PROMPT, EMPTY_VALUE, EXCLUSIVE_KEYS, GLOBAL_ONLY, NOT_SUPPORTED_YET, NUL_CHARACTER,
+    SHELL_LINE, UNKNOWN_ADAPTER,
 };
 use super::keys::HARNESS_KEYS;
-use super::path::{PathError, resolve};
 use super::raw::RawHarness;
-use super::scalar::Element;
 use super::scope::Scope;
-use super::{Context, EnvFile, FileKind, PromptFile};
+use super::{Context, FileKind};
 use crate::adapter::Adapter;
-use crate::base::{Diagnostic, nearest};
+use crate::base::{Diagnostic, Place, nearest};
+
+mod paths;
+mod strings;
+
+use paths::{env_file, path, prompt_file, skill_paths};
+use strings::{elements, variables};
 
 /// Checks all values of one table.
 pub(super) fn check(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
@@ -25,6 +28,7 @@ pub(super) fn check(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'
     strings(scope, raw);
     exclusions(scope);
     agent(scope, raw, context);
+    schedule(scope, raw, context);
     elements(scope, "args", raw.args.as_deref());
     elements(scope, "check", raw.check.as_ref().map(|words| words.0.as_slice()));
     elements(scope, "skill_paths", raw.skill_paths.as_deref());
@@ -73,7 +77,7 @@ fn permissions(scope: &mut Scope<'_>, raw: &RawHarness) -> bool {
 }
 
 /// The refusal of a key whose behaviour does not exist yet.
-pub(super) fn not_supported_yet(key: &str, place: crate::base::Place) -> Diagnostic {
+pub(super) fn not_supported_yet(key: &str, place: Place) -> Diagnostic {
     Diagnostic::error(NOT_SUPPORTED_YET, place, format!("not supported yet: {key}"))
         .help("remove it: this version would not do what it says")
 }
@@ -129,7 +133,7 @@ fn exclusions(scope: &mut Scope<'_>) {
             continue;
         }
         let (one_place, other_place) = (scope.key(&[one]), scope.key(&[other]));
-        let start = |place: &crate::base::Place| place.span.as_ref().map(|span| span.start);
+        let start = |place: &Place| place.span.as_ref().map(|span| span.start);
         let one_is_first = start(&one_place) < start(&other_place);
         let (first, first_name, second) =
             if one_is_first { (one_place, one, other_place) } else { (other_place, other, one_place) };
@@ -170,6 +174,14 @@ fn agent(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
     scope.spoil("agent", Diagnostic::error(UNKNOWN_ADAPTER, place, message).help(help));
 }
 
+fn schedule(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
+    let Some(text) = raw.schedule.as_deref().filter(|_| scope.says("schedule")) else { return };
+    let Err(error) = context.schedule(text) else { return };
+    let help = error.help().unwrap_or_else(|| "for example `schedule = \"30 6 * * 1-5\"`".to_owned());
+    let place = scope.file.part(&scope.below(&["schedule"]), error.span());
+    scope.spoil("schedule", Diagnostic::error(BAD_VALUE, place, format!("`schedule`: {error}")).help(help));
+}
+
 /// The ids of agents with a name like `text`; a further name is understood, but
 /// the id is what is advised.
 fn near_agents<'a>(text: &str, context: &Context<'a>) -> Vec<&'a str> {
@@ -183,152 +195,4 @@ fn near_agents<'a>(text: &str, context: &Context<'a>) -> Vec<&'a str> {
         ids.extend(id.filter(|id| !ids.contains(id)));
     }
     ids
-}
-
-/// Every element must be a string without NUL.
-fn elements(scope: &mut Scope<'_>, key: &str, list: Option<&[Element]>) {
-    let Some(list) = list.filter(|_| scope.says(key)) else { return };
-    for (at, element) in list.iter().enumerate() {
-        let index = at.to_string();
-        match element {
-            Element::Other => not_a_string(scope, key, &index, &format!("{key}[{at}]"), ""),
-            Element::Text(text) if text.contains('\0') => {
-                let message = format!("`{key}[{at}]` holds a NUL character, which no program can be handed");
-                let place = scope.value(&[key, &index]);
-                scope.spoil(
-                    key,
-                    Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`"),
-                );
-            }
-            Element::Text(_) => {}
-        }
-    }
-}
-
-fn not_a_string(scope: &mut Scope<'_>, key: &str, step: &str, shown: &str, before: &str) {
-    let path = scope.below(&[key, step]);
-    let node = scope.file.node(&path);
-    let kind = node.map_or("this", |node| node.kind());
-    let bare = scope.file.source(&path).filter(|_| node.is_some_and(|node| node.is_bare()));
-    let help = match bare {
-        Some(text) => format!("write `{before}\"{text}\"`"),
-        None if key == "env" => "the value of a variable is one string".to_owned(),
-        None => "every element is one string".to_owned(),
-    };
-    let place = scope.value(&[key, step]);
-    let message = format!("`{shown}` takes a string, not {kind}");
-    scope.spoil(key, Diagnostic::error(WRONG_TYPE, place, message).help(help));
-}
-
-fn bad_path(error: &PathError, key: &str, place: crate::base::Place) -> Diagnostic {
-    let code = match error {
-        PathError::Empty => EMPTY_VALUE,
-        PathError::Nul => NUL_CHARACTER,
-        PathError::OtherHome(_) => BAD_PATH,
-    };
-    Diagnostic::error(code, place, format!("`{key}`: {error}")).help(error.help())
-}
-
-fn skill_paths(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
-    if !scope.has("skill_paths") {
-        return;
-    }
-    for (at, entry) in raw.skill_paths.iter().flatten().enumerate() {
-        let Some(Err(error)) = entry.text().map(|text| resolve(text, &scope.file.dir, context.home)) else {
-            continue;
-        };
-        let place = scope.value(&["skill_paths", &at.to_string()]);
-        scope.spoil("skill_paths", bad_path(&error, &format!("skill_paths[{at}]"), place));
-    }
-}
-
-fn variables(scope: &mut Scope<'_>, raw: &RawHarness) {
-    if !scope.says("env") {
-        return;
-    }
-    let own = scope.file.table(&scope.below(&["env"]));
-    let entries = raw.env.iter().flatten().filter(|(name, _)| own.is_some_and(|own| own.contains_key(name)));
-    for (name, value) in entries {
-        let shown = name.escape_debug();
-        let place = scope.key(&["env", name]);
-        if name.is_empty() || name.contains(['=', '\0']) {
-            let what = if name.is_empty() { "an empty text".to_owned() } else { format!("`{shown}`") };
-            let message = format!("{what} cannot be the name of an environment variable");
-            let diagnostic = Diagnostic::error(BAD_VARIABLE, place, message)
-                .help("a name is not empty and holds neither `=` nor a NUL character");
-            scope.spoil("env", diagnostic);
-        } else if name.starts_with("HARNESSD_") {
-            let message = format!("`{shown}` is reserved: harnessd sets `HARNESSD_*` for each run itself");
-            let diagnostic = Diagnostic::error(RESERVED_VARIABLE, place, message).help("choose another name");
-            scope.spoil("env", diagnostic);
-        }
-        match value {
-            Element::Other => {
-                not_a_string(scope, "env", name, &format!("env.{shown}"), &format!("{name} = "));
-            }
-            Element::Text(text) if text.contains('\0') => {
-                let message = format!("`env.{shown}` holds a NUL character, which no program can be handed");
-                let place = scope.value(&["env", name]);
-                let diagnostic =
-                    Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`");
-                scope.spoil("env", diagnostic);
-            }
-            Element::Text(_) => {}
-        }
-    }
-}
-
-/// Resolves a path key, or says why it cannot be.
-fn path(
-    scope: &mut Scope<'_>,
-    key: &str,
-    text: Option<&str>,
-    context: &Context<'_>,
-) -> Option<camino::Utf8PathBuf> {
-    let text = text.filter(|_| scope.says(key))?;
-    match resolve(text, &scope.file.dir, context.home) {
-        Ok(path) => Some(path),
-        Err(error) => {
-            let place = scope.value(&[key]);
-            scope.spoil(key, bad_path(&error, key, place));
-            None
-        }
-    }
-}
-
-fn prompt_file(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
-    let Some(path) = path(scope, "prompt_file", raw.prompt_file.as_deref(), context) else { return };
-    let (why, help) = match context.lookup.prompt_file(&path) {
-        PromptFile::Good => return,
-        PromptFile::Missing => ("does not exist".to_owned(), "create it, or mend the path"),
-        PromptFile::NotRegular => ("is no regular file".to_owned(), "name a file, not a directory or device"),
-        PromptFile::Unreadable(cause) => (format!("cannot be read: {cause}"), "mend its permissions"),
-        PromptFile::NotUtf8 => ("is no UTF-8 text".to_owned(), "save it as UTF-8"),
-        PromptFile::Blank => {
-            ("holds nothing but white space".to_owned(), "write in it what the agent is to do")
-        }
-    };
-    let whose = scope.harness.as_ref().map_or(String::new(), |name| format!(" of harness `{name}`"));
-    let message = format!("the prompt file `{path}`{whose} {why}");
-    let place = scope.value(&["prompt_file"]);
-    scope.spoil("prompt_file", Diagnostic::error(PROMPT_FILE, place, message).help(help));
-}
-
-fn env_file(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
-    let Some(path) = path(scope, "env_file", raw.env_file.as_deref(), context) else { return };
-    let place = scope.value(&["env_file"]);
-    let (code, why, help) = match context.lookup.env_file(&path) {
-        EnvFile::Good => return,
-        EnvFile::Missing => {
-            (ENV_FILE_MISSING, "does not exist".to_owned(), "runs start without it until it does".to_owned())
-        }
-        EnvFile::Unreadable(cause) => {
-            (ENV_FILE_UNREADABLE, format!("cannot be read: {cause}"), "mend its permissions".to_owned())
-        }
-        EnvFile::WorldReadable => {
-            (ENV_FILE_READABLE, "can be read by everybody".to_owned(), format!("`chmod 600 {path}`"))
-        }
-    };
-    let message = format!("the environment file `{path}` {why}");
-    scope.note(Diagnostic::warning(code, place, message).help(help));
 }

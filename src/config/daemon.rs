@@ -4,13 +4,14 @@
 //! empty variable says nothing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use figment::Figment;
 use figment::value::{Dict, Value};
 
 use super::checks::not_supported_yet;
-use super::codes::{BAD_PATH, BAD_SETTING, EMPTY_VALUE, NUL_CHARACTER, WRONG_TYPE};
+use super::codes::{BAD_SETTING, WRONG_TYPE};
 use super::document::File;
 use super::keys::{self, DAEMON_KEYS, Key};
 use super::layers::{Layer, dict_of, extract};
@@ -18,19 +19,24 @@ use super::model::DaemonSettings;
 use super::path::{PathError, resolve};
 use super::raw::RawDaemon;
 use super::scalar::Element;
-use crate::base::{Diagnostic, Place};
+use crate::base::{Diagnostic, Place, duration_text, size_text};
 
+/// The built-in settings as the lowest layer.
 fn built_in() -> Figment {
-    let mut dict = Dict::new();
-    dict.insert("watch".to_owned(), true.into());
-    for (key, number) in [("crash_loop_exits", 5_i64), ("max_attempts", 10), ("skill_max_files", 4096)] {
-        dict.insert(key.to_owned(), number.into());
-    }
-    for (key, text) in [("crash_loop_window", "60s"), ("backoff_max", "5m")] {
-        dict.insert(key.to_owned(), text.into());
-    }
-    dict.insert("skill_max_bytes".to_owned(), Value::from(256_i64 << 20));
-    Figment::from(Layer::built_in("built-in settings", dict))
+    let defaults = defaults();
+    let number = |number: u64| Value::from(number);
+    let text = |duration| Value::from(duration_text(duration).as_str());
+    let dict = [
+        ("watch", Value::from(defaults.watch)),
+        ("crash_loop_exits", number(defaults.crash_loop_exits.into())),
+        ("crash_loop_window", text(defaults.crash_loop_window)),
+        ("max_attempts", number(defaults.max_attempts.into())),
+        ("backoff_max", text(defaults.backoff_max)),
+        ("skill_max_files", number(defaults.skill_max_files)),
+        ("skill_max_bytes", Value::from(size_text(defaults.skill_max_bytes).as_str())),
+    ];
+    let dict = dict.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Figment::from(Layer::new("built-in settings", dict))
 }
 
 /// The `[daemon]` table of a file as it stands below the environment.
@@ -60,12 +66,8 @@ pub(super) fn daemon_table(file: &File, home: &Utf8Path) -> (DaemonLayer, Vec<Di
                 continue;
             };
             let place = file.value(&["daemon", key]);
-            let code = match error {
-                PathError::Empty => EMPTY_VALUE,
-                PathError::Nul => NUL_CHARACTER,
-                PathError::OtherHome(_) => BAD_PATH,
-            };
-            found.push(Diagnostic::error(code, place, format!("`{key}`: {error}")).help(error.help()));
+            found
+                .push(Diagnostic::error(error.code(), place, format!("`{key}`: {error}")).help(error.help()));
             read.dict.remove(key);
         }
         found.extend(later(file, raw, &read.dict));
@@ -103,7 +105,7 @@ pub(super) fn settings(
     env: &BTreeMap<String, String>,
     home: &Utf8Path,
 ) -> (DaemonSettings, Vec<Diagnostic>) {
-    let base = built_in().merge(Layer::of_file("[daemon]", &layer.dir, layer.dict.clone()));
+    let base = built_in().merge(Layer::new("[daemon]", layer.dict.clone()));
     let mut dict = Dict::new();
     for key in DAEMON_KEYS.iter().filter(|key| !key.later) {
         if let Some(text) = env.get(&variable(key)).filter(|text| !text.is_empty()) {
@@ -112,7 +114,7 @@ pub(super) fn settings(
     }
     let mut found = Vec::new();
     loop {
-        let merged = base.clone().merge(Layer::built_in("environment", dict.clone()));
+        let merged = base.clone().merge(Layer::new("environment", dict.clone()));
         match merged.extract::<RawDaemon>() {
             Ok(raw) => {
                 let read = |key: &str, text: &Option<String>| {
@@ -147,9 +149,9 @@ pub(super) fn defaults() -> DaemonSettings {
         socket: None,
         watch: true,
         crash_loop_exits: 5,
-        crash_loop_window: std::time::Duration::from_secs(60),
+        crash_loop_window: Duration::from_secs(60),
         max_attempts: 10,
-        backoff_max: std::time::Duration::from_secs(300),
+        backoff_max: Duration::from_secs(300),
         skill_max_files: 4096,
         skill_max_bytes: 256 << 20,
     }

@@ -13,6 +13,7 @@ use crate::base::{Diagnostic, Place};
 /// # Errors
 /// If the bytes are no UTF-8: the diagnostic says where the first wrong byte
 /// stands. It has no span, because there is no text to point into.
+#[expect(clippy::result_large_err, reason = "made once a file, and shown as it is")]
 pub fn decode(file: &Utf8Path, bytes: Vec<u8>) -> Result<String, Diagnostic> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -4,126 +4,183 @@
 //! data, never on where in the file it stands; the environment file and the
 //! prompt file count by their paths, their contents are never looked at.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Context;
-use super::model::{Declared, Harness, Mode, PromptSource, Work};
-use super::raw::RawHarness;
+use super::fit::SCHEDULED_TIMEOUT;
+use super::model::{Declared, Harness, PromptSource, Work};
 use super::signal::signal_name;
 use crate::base::duration_text;
+
+/// The value of a resolved key.
+#[derive(Clone, Copy)]
+enum Shown<'a> {
+    Text(&'a str),
+    Switch(bool),
+    Number(u64),
+    Time(Duration),
+    List(&'a [&'a str]),
+    Table(&'a BTreeMap<String, String>),
+}
+
+/// What takes the resolved keys one after the other.
+type Sink<'s> = &'s mut dyn FnMut(&'static str, Shown<'_>);
 
 /// The resolved keys of a harness: durations as text, sizes in bytes, paths
 /// absolute, `prompt_file` as a path. What is not set is left out.
 #[must_use]
 pub fn definition_json(harness: &Harness) -> Value {
-    let mut all = launch_keys(harness);
-    all.extend(other_keys(harness));
+    let mut all = Map::new();
+    let mut put = |key: &'static str, value: Shown<'_>| {
+        let value = match value {
+            Shown::Text(text) => text.into(),
+            Shown::Switch(switch) => switch.into(),
+            Shown::Number(number) => number.into(),
+            Shown::Time(duration) => duration_text(duration).into(),
+            Shown::List(list) => json!(list),
+            Shown::Table(table) => json!(table),
+        };
+        all.insert(key.to_owned(), value);
+    };
+    launch_keys(harness, &mut put);
     if let Some(timeout) = harness.timeout() {
-        all.insert("timeout".into(), duration_text(timeout).into());
+        put("timeout", Shown::Time(timeout));
     }
+    other_keys(harness, &mut put);
     Value::Object(all)
 }
 
 /// The keys that a start uses; `timeout` apart, see [`seal`].
-fn launch_keys(harness: &Harness) -> Map<String, Value> {
-    let mut keys = Map::new();
-    keys.insert("agent".into(), harness.adapter.id().into());
+fn launch_keys(harness: &Harness, put: Sink<'_>) {
+    put("agent", Shown::Text(harness.adapter.id()));
     let program = match &harness.work {
         Work::Command { program, .. } | Work::Prompt { program, .. } => program,
     };
     if let Some(program) = program {
-        keys.insert("cmd".into(), program.as_str().into());
+        put("cmd", Shown::Text(program));
     }
     match &harness.work {
         Work::Command { args, .. } => {
-            keys.insert("args".into(), json!(args));
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            put("args", Shown::List(&args));
         }
         Work::Prompt { prompt, options, .. } => {
             match prompt {
-                PromptSource::Text(text) => keys.insert("prompt".into(), text.as_str().into()),
-                PromptSource::File(path) => keys.insert("prompt_file".into(), path.as_str().into()),
-            };
-            if let Some(model) = &options.model {
-                keys.insert("model".into(), model.as_str().into());
+                PromptSource::Text(text) => put("prompt", Shown::Text(text)),
+                PromptSource::File(path) => put("prompt_file", Shown::Text(path.as_str())),
             }
-            keys.insert("auto_accept".into(), options.auto_accept.into());
-            keys.insert("max_turns".into(), options.max_turns.unwrap_or(0).into());
-            keys.insert("quiet".into(), options.quiet.into());
+            if let Some(model) = &options.model {
+                put("model", Shown::Text(model));
+            }
+            put("auto_accept", Shown::Switch(options.auto_accept));
+            put("max_turns", Shown::Number(options.max_turns.unwrap_or(0).into()));
+            put("quiet", Shown::Switch(options.quiet));
         }
     }
-    keys.insert("oneshot".into(), harness.oneshot().into());
+    put("oneshot", Shown::Switch(harness.oneshot()));
     if let Some(workdir) = &harness.workdir {
-        keys.insert("workdir".into(), workdir.as_str().into());
+        put("workdir", Shown::Text(workdir.as_str()));
     }
     if let Some(env_file) = &harness.env_file {
-        keys.insert("env_file".into(), env_file.as_str().into());
+        put("env_file", Shown::Text(env_file.as_str()));
     }
-    keys.insert("env".into(), json!(harness.env));
+    put("env", Shown::Table(&harness.env));
     let paths: Vec<&str> = harness.skill_paths.iter().map(|(_, path)| path.as_str()).collect();
-    keys.insert("skill_paths".into(), json!(paths));
-    keys.insert("use_default_skill_paths".into(), harness.use_default_skill_paths.into());
-    keys.insert("tty".into(), harness.tty.into());
-    let signal = signal_name(harness.stop_signal).map_or_else(|| json!(harness.stop_signal), Value::from);
-    keys.insert("stop_signal".into(), signal);
-    keys.insert("stop_timeout".into(), duration_text(harness.stop_timeout).into());
-    keys.insert("log_max_bytes".into(), harness.log_max_bytes.into());
-    keys
+    put("skill_paths", Shown::List(&paths));
+    put("use_default_skill_paths", Shown::Switch(harness.use_default_skill_paths));
+    put("tty", Shown::Switch(harness.tty));
+    put("stop_signal", Shown::Text(signal_name(harness.stop_signal).unwrap_or("unknown")));
+    put("stop_timeout", Shown::Time(harness.stop_timeout));
+    put("log_max_bytes", Shown::Number(harness.log_max_bytes));
 }
 
 /// The keys that count at an exit, at boot or on a call, and so apply at once.
-fn other_keys(harness: &Harness) -> Map<String, Value> {
-    let mut keys = Map::new();
+fn other_keys(harness: &Harness, put: Sink<'_>) {
     if let Some(timetable) = harness.timetable() {
-        keys.insert("schedule".into(), timetable.expression.as_str().into());
-        keys.insert("timezone".into(), timetable.timezone.name().into());
-        keys.insert("overlap".into(), timetable.overlap.to_string().into());
+        put("schedule", Shown::Text(timetable.expression.as_str()));
+        put("timezone", Shown::Text(timetable.timezone.name()));
+        put("overlap", Shown::Text(&timetable.overlap.to_string()));
     }
-    keys.insert("restart".into(), harness.restart().to_string().into());
-    keys.insert("restart_delay".into(), duration_text(harness.restart_delay).into());
-    keys.insert("enabled".into(), harness.enabled.into());
-    keys.insert("keep_runs".into(), harness.keep_runs.into());
+    put("restart", Shown::Text(&harness.restart().to_string()));
+    put("restart_delay", Shown::Time(harness.restart_delay));
+    put("enabled", Shown::Switch(harness.enabled));
+    put("keep_runs", Shown::Number(harness.keep_runs.into()));
     if let Some(description) = &harness.description {
-        keys.insert("description".into(), description.as_str().into());
+        put("description", Shown::Text(description));
     }
-    keys
 }
 
 /// Fills in the hashes.
-pub(super) fn seal(mut harness: Harness, raw: &RawHarness, context: &Context<'_>) -> Harness {
-    let mut launch = launch_keys(&harness);
-    // The hour that a schedule brings is an option of the schedule, which applies at once.
-    let timeout = match (&harness.mode, &raw.timeout) {
-        (Mode::OneShot { .. }, Some(bound)) => Some(bound.0.0),
-        _ => None,
-    };
-    if let Some(timeout) = timeout {
-        launch.insert("timeout".into(), duration_text(timeout).into());
+pub(super) fn seal(mut harness: Harness, context: &Context<'_>) -> Harness {
+    let mut hasher = Sha256::new();
+    text_into(&mut hasher, &context.adapter_digest(&harness.adapter));
+    hasher.update((harness.skill_paths.len() as u64).to_le_bytes());
+    for (rank, _) in &harness.skill_paths {
+        hasher.update([u8::from(*rank == Declared::Project)]);
     }
-    let ranks: Vec<bool> = harness.skill_paths.iter().map(|(rank, _)| *rank == Declared::Project).collect();
-    launch.insert("project_roots".into(), json!(ranks));
-    launch.insert("adapter".into(), context.adapter_digest(&harness.adapter).into());
     if let Some(project) = &harness.project {
-        launch.insert("project".into(), json!([project.name, project.root, project.skills]));
+        text_into(&mut hasher, &project.name);
+        text_into(&mut hasher, project.root.as_str());
+        hasher.update([u8::from(project.skills)]);
     }
-    harness.launch_hash = digest(&Value::Object(launch.clone()));
-    launch.extend(other_keys(&harness));
+    launch_keys(&harness, &mut |key, value| value_into(&mut hasher, key, value));
+    // The hour that a schedule brings along applies at once, as the schedule does.
+    let usual = harness.timetable().map(|_| SCHEDULED_TIMEOUT);
+    let mut launch = hasher.clone();
     if let Some(timeout) = harness.timeout() {
-        launch.insert("timeout".into(), duration_text(timeout).into());
+        value_into(&mut hasher, "timeout", Shown::Time(timeout));
+        if Some(timeout) != usual {
+            value_into(&mut launch, "timeout", Shown::Time(timeout));
+        }
     }
-    harness.definition_hash = digest(&Value::Object(launch));
+    other_keys(&harness, &mut |key, value| value_into(&mut hasher, key, value));
+    harness.launch_hash = hexadecimal(launch);
+    harness.definition_hash = hexadecimal(hasher);
     harness
 }
 
-/// SHA-256 of a value's text, as hexadecimal digits.
-pub(super) fn digest(value: &Value) -> String {
-    let sum = Sha256::digest(value.to_string());
+/// A text with its length before it, so that no two sequences of texts are alike.
+fn text_into(hasher: &mut Sha256, text: &str) {
+    hasher.update((text.len() as u64).to_le_bytes());
+    hasher.update(text);
+}
+
+fn value_into(hasher: &mut Sha256, key: &str, value: Shown<'_>) {
+    text_into(hasher, key);
+    match value {
+        Shown::Text(text) => text_into(hasher, text),
+        Shown::Switch(switch) => hasher.update([u8::from(switch)]),
+        Shown::Number(number) => hasher.update(number.to_le_bytes()),
+        Shown::Time(duration) => hasher.update(duration.as_nanos().to_le_bytes()),
+        Shown::List(list) => {
+            hasher.update((list.len() as u64).to_le_bytes());
+            list.iter().for_each(|text| text_into(hasher, text));
+        }
+        Shown::Table(table) => {
+            hasher.update((table.len() as u64).to_le_bytes());
+            for (name, text) in table {
+                text_into(hasher, name);
+                text_into(hasher, text);
+            }
+        }
+    }
+}
+
+/// SHA-256 of a text, as hexadecimal digits.
+pub(super) fn digest(text: &str) -> String {
+    hexadecimal(Sha256::new_with_prefix(text))
+}
+
+fn hexadecimal(hasher: Sha256) -> String {
     let mut text = String::with_capacity(64);
-    for byte in sum {
-        // Writing to a `String` cannot fail.
-        let _ = write!(text, "{byte:02x}");
+    for byte in hasher.finalize() {
+        for half in [byte >> 4, byte & 15] {
+            text.push(char::from_digit(half.into(), 16).unwrap_or('0'));
+        }
     }
     text
 }

@@ -5,6 +5,7 @@
 //! never prints a whole prompt.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use toml_edit::{Document, Item, Key, Table, TableLike, Value};
@@ -12,7 +13,6 @@ use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 use super::codes::SYNTAX;
 use super::{FileKind, Input};
 use crate::base::{Diagnostic, Place, SourceText};
-use crate::schedule::Schedule;
 
 /// A parsed file.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct File {
     pub(super) kind: FileKind,
     /// The directory of `file`, from which relative paths are taken.
     pub(super) dir: Utf8PathBuf,
-    document: Document<String>,
+    document: Document<Arc<str>>,
     text: SourceText,
 }
 
@@ -90,11 +90,10 @@ impl<'a> Node<'a> {
 }
 
 impl File {
-    /// Parses a file.
-    pub(super) fn parse(input: &Input) -> Result<Self, Diagnostic> {
-        let text = SourceText::new(input.text.as_str());
-        let document = Document::parse(input.text.clone())
-            .map_err(|error| syntax_error(&input.file, &input.text, &error))?;
+    /// Parses a file; `shared` and `text` are its contents.
+    pub(super) fn parse(input: &Input, shared: &Arc<str>, text: SourceText) -> Result<Self, Box<Diagnostic>> {
+        let document = Document::parse(Arc::clone(shared))
+            .map_err(|error| Box::new(syntax_error(&input.file, &input.text, &error)))?;
         let dir = input.file.parent().unwrap_or(Utf8Path::new("")).to_owned();
         Ok(Self { file: input.file.clone(), kind: input.kind, dir, document, text })
     }
@@ -149,15 +148,14 @@ impl File {
         })
     }
 
-    /// The part of a schedule that is wrong, if it is written without escapes.
-    pub(super) fn fault_in_schedule(&self, path: &[&str]) -> Place {
+    /// The place of a part of a string, if it is written on one line without escapes.
+    pub(super) fn part(&self, path: &[&str], part: Range<usize>) -> Place {
         let mut place = self.value(path);
         let Some(Node::Item(Item::Value(Value::String(text)))) = self.node(path) else { return place };
-        let Err(error) = Schedule::parse(text.value()) else { return place };
         let inner = place.span.as_ref().map(|span| span.start + 1..span.end - 1);
-        let plain = inner.filter(|inner| self.document.raw().get(inner.clone()) == Some(text.value()));
-        if let Some(inner) = plain.filter(|_| !error.span().is_empty()) {
-            place.span = Some(inner.start + error.span().start..inner.start + error.span().end);
+        let plain = inner.filter(|inner| self.text.as_str().get(inner.clone()) == Some(text.value()));
+        if let Some(inner) = plain.filter(|inner| !part.is_empty() && part.end <= inner.len()) {
+            place.span = Some(inner.start + part.start..inner.start + part.end);
         }
         place
     }

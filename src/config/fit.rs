@@ -4,28 +4,25 @@
 //! `[defaults]` that does not fit is left out for this harness (CFG-6).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use camino::Utf8Path;
-use chrono_tz::Tz;
 
 use super::Context;
 use super::codes::{
-    CANNOT_LAUNCH, ENABLED_WITH_SCHEDULE, MISSING_COMMAND, NEEDS_ONESHOT, NEEDS_PROMPT, NEEDS_SCHEDULE,
-    PROMPT_NOT_TAKEN, PROMPT_TOO_LONG, RESTART_WITH_SCHEDULE, UNFULFILLABLE,
+    CANNOT_LAUNCH, MISSING_COMMAND, NEEDS_PROMPT, PROMPT_NOT_TAKEN, PROMPT_TOO_LONG, UNFULFILLABLE,
 };
 use super::document::File;
-use super::model::{Mode, PromptSource, Timetable, Work};
+use super::model::{PromptSource, Work};
 use super::path::resolve;
 use super::raw::RawHarness;
 use super::scalar::Element;
 use super::scope::Scope;
 use crate::adapter::{Adapter, Fulfilment, Invocation, OptionKey, PromptOptions, SynthesisError};
 use crate::base::{Diagnostic, size_text};
-use crate::lifecycle::RestartPolicy;
 
-/// The timeout of a scheduled one-shot that says none.
-const SCHEDULED_TIMEOUT: Duration = Duration::from_secs(3600);
+mod mode;
+
+pub(super) use mode::{SCHEDULED_TIMEOUT, mode};
 
 /// Which agent is run, and by which program.
 pub(super) struct Chosen {
@@ -219,77 +216,6 @@ pub(super) fn options(
         }
     }
     options
-}
-
-/// Resident or one-shot with its schedule, and whether it starts at boot.
-pub(super) fn mode(scope: &mut Scope<'_>, raw: &RawHarness, oneshot: Option<bool>, zone: Tz) -> (Mode, bool) {
-    let resident = oneshot == Some(false);
-    for key in ["schedule", "timeout"] {
-        if resident && scope.has(key) {
-            let place = scope.key(&[key]);
-            let message = format!("`{key}` needs a one-shot, this harness is resident");
-            let help = if scope.has("oneshot") {
-                "remove `oneshot = false`"
-            } else {
-                "give it a `prompt` or `prompt_file`, or say `oneshot = true`"
-            };
-            scope.note(Diagnostic::error(NEEDS_ONESHOT, place, message).help(help));
-        }
-    }
-    let own_schedule = scope.has("schedule");
-    let starts_itself = scope.says("enabled") && raw.enabled == Some(true);
-    if own_schedule && starts_itself {
-        let place = scope.key(&["enabled"]);
-        let message = "`enabled = true` and `schedule` exclude each other";
-        let help =
-            "a scheduled harness starts when it is due: remove `enabled`, or `schedule` to start it at boot";
-        let schedule = scope.key(&["schedule"]);
-        scope.note(
-            Diagnostic::error(ENABLED_WITH_SCHEDULE, place, message)
-                .help(help)
-                .related(schedule, "`schedule` stands here"),
-        );
-    }
-    // A default schedule does not fit what starts at boot, a default `enabled` not what has a schedule.
-    let expression = raw.schedule.as_ref().filter(|_| !resident && (own_schedule || !starts_itself));
-    let unknown = scope.broken("schedule");
-    let scheduled = expression.is_some() || unknown;
-    for key in ["timezone", "overlap"] {
-        if !scheduled && scope.has(key) && !(resident && own_schedule) {
-            let place = scope.key(&[key]);
-            let message = format!("`{key}` needs a `schedule`");
-            let help = format!("add a `schedule`, or remove `{key}`");
-            scope.note(Diagnostic::error(NEEDS_SCHEDULE, place, message).help(help));
-        }
-    }
-    let restart = restart(scope, raw, scheduled && !resident);
-    let enabled = raw.enabled == Some(true) && !scheduled;
-    if resident {
-        return (Mode::Resident { restart: restart.unwrap_or(RestartPolicy::Always) }, enabled);
-    }
-    let schedule = expression.map(|expression| Timetable {
-        expression: expression.0.clone(),
-        timezone: raw.timezone.as_ref().map_or(zone, |zone| zone.0),
-        overlap: raw.overlap.as_ref().map(|overlap| overlap.0).unwrap_or_default(),
-    });
-    let usual = schedule.as_ref().map(|_| SCHEDULED_TIMEOUT);
-    let timeout = raw.timeout.as_ref().map(|bound| bound.0.0).or(usual);
-    (Mode::OneShot { restart: restart.unwrap_or(RestartPolicy::No), schedule, timeout }, enabled)
-}
-
-/// A schedule admits `no` and `on-failure` only.
-fn restart(scope: &mut Scope<'_>, raw: &RawHarness, scheduled: bool) -> Option<RestartPolicy> {
-    let restart = raw.restart.as_ref().map(|restart| restart.0)?;
-    if !scheduled || matches!(restart, RestartPolicy::No | RestartPolicy::OnFailure) {
-        return Some(restart);
-    }
-    if scope.says("restart") {
-        let place = scope.value(&["restart"]);
-        let message = format!("a `schedule` does not admit `restart = \"{restart}\"`");
-        let help = "write `no`, or `on-failure` to retry until the next firing";
-        scope.note(Diagnostic::error(RESTART_WITH_SCHEDULE, place, message).help(help));
-    }
-    None
 }
 
 /// What is executed; none if the prompt cannot be known.

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use figment::Figment;
-use figment::value::{Dict, Value};
 
 use super::checks::check;
 use super::codes::{BAD_NAME, WRONG_TYPE};
@@ -32,26 +31,12 @@ pub(super) struct Shared<'a> {
     pub(super) file: &'a File,
     /// The project that it declares.
     pub(super) project: Option<Project>,
-    /// The built-in defaults with the file's `[defaults]` over them.
+    /// The file's `[defaults]`; what it does not say is filled in at the end.
     base: Figment,
     /// The keys of `[defaults]` with wrong values.
     broken: BTreeSet<String>,
     /// The skill roots of the file's `[defaults]`.
     pub(super) skill_paths: Vec<(Declared, Utf8PathBuf)>,
-}
-
-/// Defaults that no file needs to say; what depends on other keys is not among them.
-fn built_in() -> Layer {
-    let mut dict = Dict::new();
-    for (key, switch) in [("auto_accept", false), ("quiet", true), ("use_default_skill_paths", true)] {
-        dict.insert(key.to_owned(), switch.into());
-    }
-    for (key, text) in [("restart_delay", "1s"), ("stop_signal", "TERM"), ("stop_timeout", "10s")] {
-        dict.insert(key.to_owned(), text.into());
-    }
-    dict.insert("keep_runs".to_owned(), 50_i64.into());
-    dict.insert("log_max_bytes".to_owned(), Value::from(64_i64 << 20));
-    Layer::built_in("built-in defaults", dict)
 }
 
 /// Reads `[defaults]`, so that its mistakes are reported once.
@@ -60,7 +45,7 @@ pub(super) fn shared<'a>(
     project: Option<Project>,
     context: &Context<'_>,
 ) -> (Shared<'a>, Vec<Diagnostic>) {
-    let bare = Figment::from(built_in());
+    let bare = Figment::new();
     let path = ["defaults"];
     let Some(table) = file.table(&path) else {
         let found = file.node(&path).map(|node| not_a_table(file, &path, node.kind()));
@@ -74,7 +59,7 @@ pub(super) fn shared<'a>(
     check(&mut scope, &raw, context);
     let skill_paths = if scope.says("skill_paths") { roots(&raw, file, context.home) } else { Vec::new() };
     read.dict.retain(|key, _| !scope.broken.contains(key) && key != "skill_paths");
-    let base = bare.merge(Layer::of_file("defaults", &file.file, read.dict));
+    let base = bare.merge(Layer::new("defaults", read.dict));
     (Shared { file, project, base, broken: scope.broken, skill_paths }, scope.found)
 }
 
@@ -138,7 +123,7 @@ pub(super) fn harness(
     let built = build(&mut scope, &raw, shared, context).zip(name.ok());
     let failed = scope.failed();
     let harness = built.filter(|_| !failed).map(|(parts, name)| {
-        seal(assemble(name, &scope, &raw, shared, context, parts, roots_of_it), &raw, context)
+        seal(assemble(name, &scope, &raw, shared, context, parts, roots_of_it), context)
     });
     (harness, scope.found)
 }
@@ -164,7 +149,7 @@ fn build(
     let oneshot = fit::oneshot(scope, raw, &given);
     fit::prompt_fits(scope, &chosen, &given, oneshot);
     let options = fit::options(scope, raw, &chosen, &given, oneshot);
-    let (mode, enabled) = fit::mode(scope, raw, oneshot, context.zone);
+    let (mode, enabled) = fit::mode(scope, raw, oneshot, context);
     let adapter = chosen.adapter.clone()?;
     let workdir = path_of(raw.workdir.as_deref(), shared.file, context.home)
         .or_else(|| shared.project.as_ref().map(|project| project.root.clone()));

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeSet;
 
-use camino::{Utf8Path, Utf8PathBuf};
 use figment::error::{Actual, Kind};
 use figment::value::{Dict, Map, Value};
 use figment::{Error, Figment, Metadata, Profile, Provider};
@@ -23,28 +22,19 @@ use crate::base::{Diagnostic, nearest};
 #[derive(Debug, Clone)]
 pub(super) struct Layer {
     name: &'static str,
-    file: Option<Utf8PathBuf>,
     dict: Dict,
 }
 
 impl Layer {
-    /// A layer of a file.
-    pub(super) fn of_file(name: &'static str, file: &Utf8Path, dict: Dict) -> Self {
-        Self { name, file: Some(file.to_owned()), dict }
-    }
-
-    /// A layer that no file declares.
-    pub(super) const fn built_in(name: &'static str, dict: Dict) -> Self {
-        Self { name, file: None, dict }
+    /// A layer of that name.
+    pub(super) const fn new(name: &'static str, dict: Dict) -> Self {
+        Self { name, dict }
     }
 }
 
 impl Provider for Layer {
     fn metadata(&self) -> Metadata {
-        match &self.file {
-            Some(file) => Metadata::from(self.name, file.as_std_path()),
-            None => Metadata::named(self.name),
-        }
+        Metadata::named(self.name)
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, Error> {
@@ -110,7 +100,7 @@ pub(super) fn extract<T: DeserializeOwned>(
     let mut broken = BTreeSet::new();
     let mut found = Vec::new();
     let value = loop {
-        let layer = Layer::of_file("table", &file.file, dict.clone());
+        let layer = Layer::new("table", dict.clone());
         let error = match base.clone().merge(layer).extract::<T>() {
             Ok(value) => break Some(value),
             Err(error) => error,
@@ -195,7 +185,6 @@ fn wrong_value(file: &File, path: &[&str], error: &Error, keys: &'static [Key]) 
     match &error.kind {
         Kind::Message(text) => {
             let (message, help) = text.split_once('\n').unwrap_or((text, &example));
-            let place = if name == "schedule" { file.fault_in_schedule(&full) } else { place };
             Diagnostic::error(BAD_VALUE, place, format!("`{name}`: {message}")).help(help)
         }
         Kind::InvalidValue(actual, _) => {

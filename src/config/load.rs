@@ -19,6 +19,7 @@ use super::model::{Configuration, Harness};
 use super::{FileKind, Input, Loaded, Lookup, Surroundings, tables};
 use crate::adapter::{Adapter, Registry};
 use crate::base::{Diagnostic, HarnessName, Place, Severity, SourceText, Sources};
+use crate::schedule::{Schedule, ScheduleError};
 
 /// What every check may need.
 pub(super) struct Context<'a> {
@@ -33,14 +34,27 @@ pub(super) struct Context<'a> {
     /// The system's time zone.
     pub(super) zone: Tz,
     digests: RefCell<BTreeMap<String, String>>,
+    schedules: RefCell<BTreeMap<String, Schedule>>,
 }
 
 impl Context<'_> {
     /// The digest of an adapter's data, made once an adapter.
     pub(super) fn adapter_digest(&self, adapter: &Adapter) -> String {
         let mut digests = self.digests.borrow_mut();
-        let made = || digest(&serde_json::to_value(adapter).unwrap_or_default());
+        let made = || digest(&serde_json::to_string(adapter).unwrap_or_default());
         digests.entry(adapter.id().to_owned()).or_insert_with(made).clone()
+    }
+
+    /// Reads a schedule, each text once: to expand a calendar takes longer than
+    /// to parse the table that holds it.
+    pub(super) fn schedule(&self, text: &str) -> Result<Schedule, ScheduleError> {
+        let mut known = self.schedules.borrow_mut();
+        if let Some(schedule) = known.get(text) {
+            return Ok(schedule.clone());
+        }
+        let schedule = Schedule::parse(text)?;
+        known.insert(text.to_owned(), schedule.clone());
+        Ok(schedule)
     }
 }
 
@@ -57,9 +71,11 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     let mut found: Found = Vec::new();
     let mut files: Vec<Option<File>> = Vec::new();
     for (at, input) in inputs.iter().enumerate() {
-        sources.insert(input.file.clone(), SourceText::new(input.text.as_str()));
-        let parsed = File::parse(input);
-        files.push(parsed.map_err(|error| found.push((at, error))).ok());
+        let shared: Arc<str> = input.text.as_str().into();
+        let text = SourceText::new(Arc::clone(&shared));
+        sources.insert(input.file.clone(), text.clone());
+        let parsed = File::parse(input, &shared, text);
+        files.push(parsed.map_err(|error| found.push((at, *error))).ok());
     }
     let (registry, spoilt, wrong) = tables::registry(&files);
     found.extend(wrong);
@@ -70,6 +86,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         home: &surroundings.home,
         zone: surroundings.zone,
         digests: RefCell::default(),
+        schedules: RefCell::default(),
     };
     let all = shared_of(&files, &context, &mut found);
     let global_roots: Vec<_> = all

@@ -6,6 +6,8 @@
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use thiserror::Error;
 
+use super::codes::{BAD_PATH, EMPTY_VALUE, NUL_CHARACTER};
+
 /// Why a text is no usable path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum PathError {
@@ -21,6 +23,15 @@ pub(super) enum PathError {
 }
 
 impl PathError {
+    /// The code of its diagnostic.
+    pub(super) const fn code(&self) -> &'static str {
+        match self {
+            Self::Empty => EMPTY_VALUE,
+            Self::Nul => NUL_CHARACTER,
+            Self::OtherHome(_) => BAD_PATH,
+        }
+    }
+
     /// How to mend it.
     pub(super) const fn help(&self) -> &'static str {
         match self {

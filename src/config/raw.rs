@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::scalar::{Amount, Bound, CatchUp, Delay, Element, Parsed, Pause, Positive, Signal, Size, Words};
 use crate::lifecycle::RestartPolicy;
-use crate::schedule::{Overlap, Schedule};
+use crate::schedule::Overlap;
 
 /// `[harness.NAME]` or `[defaults]`.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -27,7 +27,7 @@ pub(super) struct RawHarness {
     pub(super) auto_accept: Option<bool>,
     pub(super) max_turns: Option<u32>,
     pub(super) quiet: Option<bool>,
-    pub(super) schedule: Option<Parsed<Schedule>>,
+    pub(super) schedule: Option<String>,
     pub(super) timezone: Option<Parsed<Tz>>,
     #[serde(rename = "jitter")]
     _jitter: Option<Parsed<Pause>>,

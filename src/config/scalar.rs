@@ -14,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 use super::signal::{signal_names, signal_number};
 use crate::base::{nearest, parse_duration, parse_size};
 use crate::lifecycle::RestartPolicy;
-use crate::schedule::{Overlap, Schedule, parse_zone};
+use crate::schedule::{Overlap, parse_zone};
 
 /// No duration of a configuration is longer, so that sums with clocks cannot overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
@@ -209,15 +209,6 @@ impl FromText for Signal {
             let upper = text.trim().to_ascii_uppercase();
             let bare = upper.strip_prefix("SIG").unwrap_or(&upper);
             unknown_word(text, "signal", bare, signal_names())
-        })
-    }
-}
-
-impl FromText for Schedule {
-    fn from_text(text: &str) -> Result<Self, String> {
-        Self::parse(text).map_err(|error| match error.help() {
-            Some(help) => format!("{error}\n{help}"),
-            None => error.to_string(),
         })
     }
 }
