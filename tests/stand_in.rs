@@ -1,5 +1,7 @@
 //! What `examples/stand-in/claude` does, word by word: other tests build on it.
 
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;

@@ -1,5 +1,7 @@
 //! The units under `examples/systemd` say what the daemon needs, and systemd understands them.
 
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
