@@ -1,0 +1,134 @@
+//! `docs/json.md` names every key, word, op and code that the wire types have.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+use std::collections::BTreeSet;
+
+use harnessd::base::{Outcome, State, Trigger};
+use harnessd::wire::{
+    Description, ErrorBody, ErrorCode, Event, EventKind, FiringsView, Op, Reply, RootState, RunSkill,
+    SkillRank, SkillState, StatusView, Welcome,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+fn reference() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md")).unwrap()
+}
+
+/// All keys at any depth of a value.
+fn keys(value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                into.insert(key.clone());
+                keys(value, into);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| keys(value, into)),
+        _ => {}
+    }
+}
+
+/// The words that an enum of words has, as serde lists them when it refuses another one.
+fn words<T: DeserializeOwned>(probe: Value) -> Vec<String> {
+    let message = serde_json::from_value::<T>(probe).err().expect("no word is `?`").to_string();
+    let (_, list) = message.split_once("expected").unwrap();
+    list.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect()
+}
+
+/// Reads `value` as a `T` and writes it again: what remains is what `T` has, and it must be all of `value`.
+fn whole<T: DeserializeOwned + serde::Serialize>(value: Value) -> Value {
+    let read: T = serde_json::from_value(value.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), value);
+    value
+}
+
+fn run() -> Value {
+    let at = "2026-11-30T12:00:00.000Z";
+    let skill = whole::<RunSkill>(json!({"name": "a", "source": "/a", "hash": "0"}));
+    json!({"id": "0192a000-0000-7000-8000-000000000001", "harness": "a", "trigger": "boot", "attempt": 1,
+        "planned_at": at, "started_at": at, "ended_at": at, "outcome": "ok", "cause": "c", "exit_code": 0,
+        "signal": "SIGKILL", "pid": 1, "adapter": "generic", "command": [], "workdir": "/", "definition_hash": "0",
+        "log": "/l", "skills": [skill]})
+}
+
+fn description() -> Value {
+    let at = "2026-11-30T12:00:00.000Z";
+    let skills = json!({"harness": "a", "adapter": "generic", "target": "/t", "private": true,
+        "roots": [{"path": "/r", "rank": "adapter", "state": "ok"}],
+        "skills": [{"name": "a", "source": "/a", "rank": "global", "shadowed": [{"source": "/b", "rank": "adapter"}],
+            "state": "projected", "warnings": []}],
+        "native": [{"name": "a", "source": "/a", "visible": true, "shadowed": false}], "warnings": []});
+    whole::<Description>(json!({"name": "a", "project": "p", "adapter": "generic", "state": "running",
+        "enabled": true, "oneshot": false, "pid": 1, "run": "0192a000-0000-7000-8000-000000000001", "restarts": 0,
+        "schedule": "@daily", "next_firing": at, "waiting": {"reason": "backoff", "until": at}, "changed": false,
+        "description": "d", "last_run": run(), "definition": 1, "source": {"file": "f", "line": 1}, "command": [],
+        "skills": skills}))
+}
+
+/// CTL-7: every key of every object is documented.
+#[test]
+fn every_key_is_documented() {
+    let at = "2026-11-30T12:00:00.000Z";
+    let status = whole::<StatusView>(json!({"version": "v", "pid": 1, "started_at": at,
+        "config": {"files": [], "state": "ok", "diagnostics": []}, "harnesses": {},
+        "attention": [{"harness": "a", "reason": "r"}]}));
+    let error = whole::<ErrorBody>(json!({"code": "internal", "message": "m", "help": "h"}));
+    let mut all = BTreeSet::new();
+    for value in [
+        description(),
+        status,
+        whole::<FiringsView>(json!({"expression": "@daily", "timezone": "UTC", "firings": []})),
+        whole::<Welcome>(json!({"protocol": 1, "version": "v"})),
+        whole::<Reply>(json!({"id": 1, "ok": 1, "error": error})),
+        whole::<Event>(
+            json!({"seq": 1, "at": at, "event": "state_changed", "harness": "a", "from": "stopped", "to": "failed"}),
+        ),
+        whole::<Event>(json!({"seq": 1, "at": at, "event": "run_ended", "run": run()})),
+        whole::<Event>(
+            json!({"seq": 1, "at": at, "event": "config_reloaded", "added": [], "removed": [], "changed": []}),
+        ),
+        whole::<Event>(json!({"seq": 1, "at": at, "event": "config_rejected", "errors": 1})),
+        whole::<Event>(json!({"seq": 1, "at": at, "event": "flapping", "harness": "a", "exits": 5})),
+    ] {
+        keys(&value, &mut all);
+    }
+    let text = reference();
+    let missing: Vec<_> = all
+        .iter()
+        .filter(|key| !text.contains(&format!("`{key}`")) && !text.contains(&format!("\"{key}\"")))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/json.md: {missing:?}");
+}
+
+/// CTL-7: every word that a value can be is documented, and so is every code, op and event.
+#[test]
+fn every_word_is_documented() {
+    let mut all: Vec<String> = Vec::new();
+    all.extend(State::ALL.iter().map(ToString::to_string));
+    all.extend(Outcome::ALL.iter().map(ToString::to_string));
+    all.extend(Trigger::ALL.iter().map(ToString::to_string));
+    all.extend(words::<ErrorCode>(json!("?")));
+    all.extend(words::<SkillRank>(json!("?")));
+    all.extend(words::<SkillState>(json!("?")));
+    all.extend(words::<RootState>(json!("?")));
+    all.extend(words::<Op>(json!({"op": "?"})));
+    all.extend(words::<EventKind>(json!({"event": "?"})));
+    assert!(all.len() > 60, "{all:?}");
+    let text = reference();
+    let missing: Vec<_> = all.iter().filter(|word| !text.contains(&format!("`{word}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/json.md: {missing:?}");
+}
+
+/// CTL-4: the example of a refusal in the reference is what the program says.
+#[test]
+fn the_example_of_a_refusal_is_true() {
+    let text = reference();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("\"id\":3")).collect();
+    let [request, reply] = lines[..] else { panic!("{lines:?}") };
+    let (id, error) =
+        harnessd::wire::decode_request(request.trim_start_matches("→ ").as_bytes()).unwrap_err();
+    let said = serde_json::to_string(&Reply::error(id.unwrap_or(0), error)).unwrap();
+    assert_eq!(format!("← {said}"), reply);
+}
