@@ -66,7 +66,6 @@ const OPS: &[(&str, &[Field])] = &[
     ("stop", SELECTION),
     ("restart", SELECTION),
     ("reload", &[]),
-    ("once", NAME),
     (
         "runs",
         &[

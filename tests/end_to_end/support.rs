@@ -15,11 +15,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// How long anything may take before a test gives up. Generous: the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until `condition` gives a value.
 #[track_caller]
-pub fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(value) = condition() {
@@ -32,10 +32,10 @@ pub fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
 
 /// What a finished command said.
 #[derive(Debug)]
-pub struct Said {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Said {
@@ -50,21 +50,21 @@ impl Said {
 
     /// Standard output as JSON.
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         assert_eq!(self.code, 0, "{self:?}");
         serde_json::from_str(&self.out).unwrap_or_else(|cause| panic!("{cause}: {self:?}"))
     }
 }
 
 /// A fresh home. Dropping it ends the daemon and everything that carries its mark.
-pub struct Home {
+pub(crate) struct Home {
     dir: TempDir,
     daemon: Option<Child>,
     env: Vec<(String, String)>,
 }
 
 impl Home {
-    pub fn new(config: &str) -> Self {
+    pub(crate) fn new(config: &str) -> Self {
         let dir = tempfile::Builder::new().prefix("harnessd-test").tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let home = Self { dir, daemon: None, env: Vec::new() };
@@ -74,37 +74,37 @@ impl Home {
     }
 
     /// A path inside the home.
-    pub fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
         self.dir.path().join(inside)
     }
 
-    pub fn text(&self, inside: impl AsRef<Path>) -> String {
+    pub(crate) fn text(&self, inside: impl AsRef<Path>) -> String {
         self.path(inside).to_str().unwrap().to_owned()
     }
 
-    pub fn write(&self, inside: impl AsRef<Path>, text: &str) {
+    pub(crate) fn write(&self, inside: impl AsRef<Path>, text: &str) {
         let path = self.path(inside);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn read(&self, inside: impl AsRef<Path>) -> String {
+    pub(crate) fn read(&self, inside: impl AsRef<Path>) -> String {
         fs::read_to_string(self.path(inside)).unwrap_or_default()
     }
 
     /// Replaces the configuration, as an editor does: by a rename.
-    pub fn configure(&self, config: &str) {
+    pub(crate) fn configure(&self, config: &str) {
         self.write(".config/harnessd/new", config);
         fs::rename(self.path(".config/harnessd/new"), self.path(".config/harnessd/harness.toml")).unwrap();
     }
 
     /// A variable for every command from now on.
-    pub fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
     /// The program with a clean environment.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_harnessd"));
         command.args(args).env_clear().current_dir(self.dir.path());
         command
@@ -118,20 +118,20 @@ impl Home {
 
     /// Runs a verb to its end.
     #[track_caller]
-    pub fn harnessd(&self, args: &[&str]) -> Said {
+    pub(crate) fn harnessd(&self, args: &[&str]) -> Said {
         Said::of(&self.command(args).output().unwrap())
     }
 
     /// Runs a verb that must succeed.
     #[track_caller]
-    pub fn ok(&self, args: &[&str]) -> Said {
+    pub(crate) fn ok(&self, args: &[&str]) -> Said {
         let said = self.harnessd(args);
         assert_eq!(said.code, 0, "harnessd {args:?}: {said:?}");
         said
     }
 
     /// Starts the daemon and waits until it answers.
-    pub fn start_daemon(&mut self) {
+    pub(crate) fn start_daemon(&mut self) {
         let log = fs::File::options().create(true).append(true).open(self.path("daemon.log")).unwrap();
         let mut command = self.command(&["run"]);
         command.stdout(Stdio::null()).stderr(log).process_group(0);
@@ -147,27 +147,27 @@ impl Home {
         });
     }
 
-    pub fn daemon_pid(&self) -> i32 {
+    pub(crate) fn daemon_pid(&self) -> i32 {
         i32::try_from(self.daemon.as_ref().unwrap().id()).unwrap()
     }
 
-    pub fn daemon_log(&self) -> String {
+    pub(crate) fn daemon_log(&self) -> String {
         self.read("daemon.log")
     }
 
     /// Sends the daemon a signal.
-    pub fn signal_daemon(&self, signal: i32) {
+    pub(crate) fn signal_daemon(&self, signal: i32) {
         kill(self.daemon_pid(), signal);
     }
 
     /// Waits until the daemon has ended and tells how.
-    pub fn wait_daemon(&mut self) -> std::process::ExitStatus {
+    pub(crate) fn wait_daemon(&mut self) -> std::process::ExitStatus {
         let mut daemon = self.daemon.take().unwrap();
         until("the daemon ends", || daemon.try_wait().unwrap())
     }
 
     /// Stops the daemon as a service manager does.
-    pub fn stop_daemon(&mut self) {
+    pub(crate) fn stop_daemon(&mut self) {
         self.signal_daemon(nix::libc::SIGTERM);
         let status = self.wait_daemon();
         assert!(status.success(), "{status:?}: {}", self.daemon_log());
@@ -175,7 +175,7 @@ impl Home {
 
     /// One harness as `list --json` shows it.
     #[track_caller]
-    pub fn harness(&self, name: &str) -> Value {
+    pub(crate) fn harness(&self, name: &str) -> Value {
         let list = self.ok(&["list", "--json"]).json();
         let found = list["harnesses"].as_array().unwrap().iter().find(|one| one["name"] == name);
         found.unwrap_or_else(|| panic!("no harness {name}: {list}")).clone()
@@ -183,39 +183,39 @@ impl Home {
 
     /// Waits until a harness is in a state.
     #[track_caller]
-    pub fn wait_state(&self, name: &str, state: &str) -> Value {
+    pub(crate) fn wait_state(&self, name: &str, state: &str) -> Value {
         until(&format!("{name} is {state}; {:?}", self.path("")), || {
             let harness = self.harness(name);
             (harness["state"] == state).then_some(harness)
         })
     }
 
-    pub fn pid(&self, name: &str) -> i32 {
+    pub(crate) fn pid(&self, name: &str) -> i32 {
         i32::try_from(self.harness(name)["pid"].as_i64().unwrap_or_else(|| panic!("{name} has no pid")))
             .unwrap()
     }
 
     /// All runs of a harness, newest first.
     #[track_caller]
-    pub fn runs(&self, name: &str) -> Vec<Value> {
+    pub(crate) fn runs(&self, name: &str) -> Vec<Value> {
         self.ok(&["runs", name, "--json", "-n", "100000"]).json()["runs"].as_array().unwrap().clone()
     }
 
     /// The newest run of a harness, once it has ended.
     #[track_caller]
-    pub fn ended_run(&self, name: &str) -> Value {
+    pub(crate) fn ended_run(&self, name: &str) -> Value {
         until(&format!("a run of {name} ends"), || {
             self.runs(name).into_iter().find(|run| run.get("outcome").is_some())
         })
     }
 
     /// The whole log of a harness's newest run.
-    pub fn log(&self, name: &str) -> String {
+    pub(crate) fn log(&self, name: &str) -> String {
         self.harnessd(&["logs", name, "--all"]).out
     }
 
     /// Living processes whose environment has this home's marker.
-    pub fn processes_with(&self, mark: &str) -> Vec<i32> {
+    pub(crate) fn processes_with(&self, mark: &str) -> Vec<i32> {
         processes_with(mark)
     }
 }
@@ -239,20 +239,20 @@ impl Drop for Home {
 }
 
 /// Sends a signal to a process that this test started (or that its daemon did).
-pub fn kill(pid: i32, signal: i32) {
+pub(crate) fn kill(pid: i32, signal: i32) {
     assert!(pid > 1);
     let signal = nix::sys::signal::Signal::try_from(signal).unwrap();
     let _gone = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal);
 }
 
 /// Whether a process lives (a zombie does not).
-pub fn alive(pid: i32) -> bool {
+pub(crate) fn alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 /// Living processes whose environment holds `mark`.
-pub fn processes_with(mark: &str) -> Vec<i32> {
+pub(crate) fn processes_with(mark: &str) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| {
@@ -265,19 +265,19 @@ pub fn processes_with(mark: &str) -> Vec<i32> {
 }
 
 /// A mark that no other test has.
-pub fn mark(name: &str) -> String {
+pub(crate) fn mark(name: &str) -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("HARNESSD_TEST_{name}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The directory of the stand-in agent.
-pub fn stand_in_dir() -> PathBuf {
+pub(crate) fn stand_in_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/stand-in")
 }
 
 /// A skill directory.
-pub fn skill(home: &Home, root: &str, name: &str, label: &str) {
+pub(crate) fn skill(home: &Home, root: &str, name: &str, label: &str) {
     home.write(
         format!("{root}/{name}/SKILL.md"),
         &format!("---\nname: {name}\ndescription: from {label}\n---\nBody of {label}.\n"),
@@ -285,11 +285,6 @@ pub fn skill(home: &Home, root: &str, name: &str, label: &str) {
 }
 
 /// `PATH` with a directory in front.
-pub fn path_with(dir: &Path) -> String {
+pub(crate) fn path_with(dir: &Path) -> String {
     format!("{}:/usr/local/bin:/usr/bin:/bin", dir.display())
-}
-
-/// Runs `command` in its own session, for tests that start strays of their own.
-pub fn own_session(command: &mut Command) -> &mut Command {
-    command.process_group(0)
 }

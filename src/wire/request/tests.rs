@@ -66,7 +66,6 @@ fn requests_read_back() {
         Op::Stop { names: Vec::new(), all: true, wait: false },
         Op::Restart { names: names(), all: false, wait: false },
         Op::Reload,
-        Op::Once { name: name() },
         Op::Runs { name: None, limit: None, failed: false, since: None },
         Op::Runs {
             name: Some(name()),
