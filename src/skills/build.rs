@@ -13,7 +13,8 @@ use nix::fcntl::OFlag;
 use sha2::{Digest, Sha256};
 
 use super::Bounds;
-use super::tree::{Tree, TreeError, stamp};
+use super::stamp::stamp;
+use super::tree::{Tree, TreeError};
 
 /// A copy that waits beside the target.
 #[derive(Debug)]

@@ -12,12 +12,11 @@ use std::os::unix::fs::MetadataExt;
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::Bounds;
-use super::build::hex;
 use super::cause::{cause, is};
+use super::stamp::Stamp;
 use super::warning::{WarningKind, plain};
 
 /// Directories inside directories, at most.
@@ -107,52 +106,6 @@ pub(super) fn walk(base: &Utf8Path, links: Links, bounds: Bounds) -> Result<Tree
     walk.directory("", base)?;
     walk.tree.stamp = walk.stamp.finish();
     Ok(walk.tree)
-}
-
-/// Sums up the metadata of `paths` under `base`; none if one of them is gone.
-pub(super) fn stamp(base: &Utf8Path, paths: &[String]) -> Option<String> {
-    let mut stamp = Stamp::default();
-    let mut path = String::with_capacity(base.as_str().len() + 64);
-    for rel in paths {
-        path.clear();
-        path.push_str(base.as_str());
-        if !rel.is_empty() {
-            path.push('/');
-            path.push_str(rel);
-        }
-        stamp.add(&fs::metadata(&path).ok()?);
-    }
-    Some(stamp.finish())
-}
-
-/// What of metadata tells that contents may have changed. A directory's entry
-/// list changes its modification time, so one look at it spares reading it.
-#[derive(Default)]
-struct Stamp(Sha256);
-
-impl Stamp {
-    fn add(&mut self, meta: &fs::Metadata) {
-        let file = meta.is_file();
-        let mut bytes = [0_u8; 56];
-        let words = [
-            u64::from(meta.mode()),
-            meta.ino(),
-            meta.mtime() as u64,
-            meta.mtime_nsec() as u64,
-            if file { meta.size() } else { 0 },
-            // Renaming a directory changes this of it, and we do rename.
-            if file { meta.ctime() as u64 } else { 0 },
-            if file { meta.ctime_nsec() as u64 } else { 0 },
-        ];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        self.0.update(bytes);
-    }
-
-    fn finish(self) -> String {
-        hex(&self.0.finalize()[..16])
-    }
 }
 
 struct Walk<'a> {
