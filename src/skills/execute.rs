@@ -35,7 +35,10 @@ pub(super) struct Tuning {
     pub(super) steps: Option<usize>,
 }
 
-/// Makes the target hold the merged set (SKL-6), before the command is executed.
+/// Makes the target hold the merged set (SKL-6), before the command is
+/// executed. Call it right after [`super::survey`]: what changes between the
+/// two may be seen by the next start only. With an empty [`Merged`] it
+/// withdraws all that this harness has in the target.
 ///
 /// # Errors
 /// If the target cannot be written; everything else is a warning.
@@ -49,8 +52,9 @@ pub(super) fn perform(job: &Job, merged: &Merged, tuning: Tuning) -> Result<Proj
         warnings.extend(merged.skills.iter().flat_map(|skill| skill.warnings.clone()));
         return Ok(Projection { warnings, ..Projection::default() });
     };
-    if !target.private && merged.skills.is_empty() && fs::symlink_metadata(&target.dir).is_err() {
-        // Nothing to write is no reason to make a directory in somebody's project.
+    let unused = || fs::symlink_metadata(target.dir.join(FILE)).is_err();
+    if !target.private && merged.skills.is_empty() && unused() {
+        // Nothing to write is no reason to leave anything in somebody's directory.
         return Ok(Projection { warnings, ..Projection::default() });
     }
     let failed = |error: io::Error| SkillError::TargetNotWritable {
@@ -188,7 +192,7 @@ impl Run<'_> {
                 let Some(tree) = self.assessed.inspect(self.job, skill) else { break };
                 self.assessed.trees.insert(name.to_owned(), Cow::Owned(*tree));
             }
-            match build(&self.assessed.trees[name], &to, self.job.bounds) {
+            match build(&self.assessed.trees[name], &to, self.job.bounds, self.mark) {
                 Ok(built) => {
                     self.built.insert(name.to_owned(), built);
                     return Ok(());

@@ -4,6 +4,7 @@
 //! directory enters a [`Tree`]; its size, its depth and the number of its
 //! warnings are bounded.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -18,9 +19,12 @@ use super::Bounds;
 use super::cause::{cause, is};
 use super::stamp::Stamp;
 use super::warning::{WarningKind, plain};
+use crate::base::size_text;
 
 /// Directories inside directories, at most.
 const DEEPEST: usize = 32;
+/// So many left-out entries of one skill are named.
+const MOST_LEFT_OUT: usize = 20;
 
 /// What a skill's directory holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +70,7 @@ pub(super) enum TreeError {
     Files(u64),
     #[error("more than {0} directories")]
     Dirs(u64),
-    #[error("more than {0} bytes")]
+    #[error("more than {}", size_text(*.0))]
     Bytes(u64),
     #[error("directories nested more than {DEEPEST} deep")]
     Depth,
@@ -253,11 +257,10 @@ impl Walk<'_> {
     }
 
     fn leave_out(&mut self, rel: &str, reason: &str) {
-        const MOST: usize = 20;
-        match self.tree.left_out.len() {
-            MOST.. => {}
-            19 => self.tree.left_out.push("…: more that is not copied".to_owned()),
-            _ => self.tree.left_out.push(format!("`{}`: {reason}", plain(rel))),
+        match MOST_LEFT_OUT.cmp(&self.tree.left_out.len()) {
+            Ordering::Greater => self.tree.left_out.push(format!("`{}`: {reason}", plain(rel))),
+            Ordering::Equal => self.tree.left_out.push("and more".to_owned()),
+            Ordering::Less => {}
         }
     }
 }
