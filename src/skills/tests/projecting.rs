@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use super::place::{Place, contents, link, messages, mode, set_mode, tick, write};
+use crate::skills::assess::is_settled;
+use crate::skills::tree::{Links, walk};
 use crate::skills::{Bounds, Seen, SkillError, Target, WarningKind, project, survey};
 use crate::wire::ErrorCode;
 
@@ -215,6 +217,33 @@ fn unchanged_skills_cost_no_copy() {
     assert_eq!((done.kept, done.written), (vec!["alpha".to_owned()], vec![]));
     assert_eq!(state(), before);
     assert!(matches!(survey(&place.job).skills[0].seen, Seen::Unchanged(_)), "its files are not read");
+}
+
+/// SKL-10: a stamp counts as proof only if everything in it is older than the
+/// first look, and if nothing was left out that may become readable unnoticed.
+#[test]
+fn a_stamp_proves_only_what_is_older() {
+    let place = Place::new();
+    let alpha = place.skill("global", "alpha", "");
+    let mut tree = walk(&alpha, Links::Follow, Bounds::default()).unwrap();
+    assert!(is_settled(&tree, Some(tree.newest + 1)));
+    assert!(!is_settled(&tree, Some(tree.newest)));
+    assert!(!is_settled(&tree, None));
+    tree.blind = true;
+    assert!(!is_settled(&tree, Some(tree.newest + 1)));
+}
+
+/// SKL-10: copies are dated before they were made, so that any later write dates them anew.
+#[test]
+fn copies_are_dated_before_they_were_made() {
+    let place = Place::new();
+    let alpha = place.skill("global", "alpha", "");
+    write(&alpha.join("inner/data"), "");
+    place.project();
+    let modified = |rel: &str| fs::metadata(place.target().join(rel)).unwrap().modified().unwrap();
+    for rel in ["alpha", "alpha/SKILL.md", "alpha/inner", "alpha/inner/data"] {
+        assert!(modified(rel) < modified(".harnessd.lock"), "{rel}");
+    }
 }
 
 /// SKL-10: a source that is changed in the very tick in which it was copied is copied again.
