@@ -19,12 +19,15 @@ mod rename;
 mod roots;
 mod salvage;
 mod show;
+mod stamp;
 mod target;
 mod tree;
 mod warning;
 
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use thiserror::Error;
@@ -104,6 +107,8 @@ pub struct Merged {
     pub native: Vec<Native>,
     /// What is odd about roots, the target, or entries that are no skill.
     pub warnings: Vec<Warning>,
+    /// The target's manifest as the survey found it.
+    loaded: Arc<target::Loaded>,
 }
 
 impl Merged {
@@ -128,7 +133,7 @@ pub struct MergedSkill {
     pub warnings: Vec<Warning>,
     /// The directory with every link resolved.
     resolved: Utf8PathBuf,
-    look: Look,
+    seen: Seen,
 }
 
 impl MergedSkill {
@@ -136,13 +141,13 @@ impl MergedSkill {
     /// warning says why.
     #[must_use]
     pub const fn is_left_out(&self) -> bool {
-        matches!(self.look, Look::LeftOut)
+        matches!(self.seen, Seen::LeftOut)
     }
 }
 
 /// What the survey saw of a winner's directory.
 #[derive(Debug, Clone)]
-enum Look {
+enum Seen {
     /// Every path that the manifest lists has the metadata that this stamp sums up.
     Unchanged(String),
     /// It was walked.

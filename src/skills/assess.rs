@@ -8,23 +8,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::build::content_hash;
 use super::manifest::{Entry, Manifest};
 use super::plan::{Action, Contents, Held, Wanted, decide};
+use super::stamp::{Base, stamp};
 use super::target::{self, Listing};
-use super::tree::{Tree, stamp};
+use super::tree::Tree;
 use super::warning::{Warning, WarningKind, plain, shown};
-use super::{Job, Look, Merged, MergedSkill, Target};
+use super::{Job, Merged, MergedSkill, Seen, Target};
 
 /// What is to be done, and what it is done with.
 #[derive(Debug, Default)]
 pub(super) struct Assessment<'a> {
     pub(super) actions: BTreeMap<String, Action>,
     /// As it will be but for what is copied and removed.
-    pub(super) manifest: Manifest,
+    pub(super) manifest: Cow<'a, Manifest>,
     /// Whether `manifest` differs from the one on disk.
     pub(super) dirty: bool,
     /// The sources that were looked at, by name.
     pub(super) trees: BTreeMap<String, Cow<'a, Tree>>,
-    /// What is odd about each merged skill at this moment.
-    pub(super) notes: BTreeMap<String, Vec<Warning>>,
+    /// What is odd about a skill, where that is not what the survey said.
+    notes: BTreeMap<String, Vec<Warning>>,
 }
 
 impl<'a> Assessment<'a> {
@@ -34,147 +35,170 @@ impl<'a> Assessment<'a> {
         job: &Job,
         target: &Target,
         merged: &'a Merged,
-        manifest: Manifest,
+        manifest: &'a Manifest,
         listing: &Listing,
         mark: Option<i128>,
     ) -> Self {
+        let manifest_names = manifest.skills.keys();
+        let manifest = Cow::Borrowed(manifest);
         let mut made = Self { manifest, ..Self::default() };
         let mut wanted = BTreeMap::new();
         for skill in &merged.skills {
-            let (contents, notes) = match made.contents(job, skill) {
-                Ok((contents, notes)) => (Some(contents), notes),
-                Err(notes) => (None, notes),
-            };
-            made.notes.insert(skill.name.clone(), notes);
-            if let Some(contents) = contents {
-                let source = skill.source.to_string();
-                wanted.insert(skill.name.as_str(), Wanted { source, contents });
+            if let Some(contents) = made.contents(job, skill) {
+                wanted
+                    .insert(skill.name.as_str(), (skill, Wanted { source: skill.source.as_str(), contents }));
             }
         }
-        let mut names: BTreeSet<String> = wanted.keys().map(|&name| name.to_owned()).collect();
-        names.extend(made.manifest.skills.keys().cloned());
-        if target.private {
-            names.extend(listing.entries.keys().cloned());
+        let mut rest: BTreeSet<String> = BTreeSet::new();
+        let others = if target.private { Some(listing.entries.keys()) } else { None };
+        let others = manifest_names.chain(others.into_iter().flatten());
+        rest.extend(others.filter(|name| !wanted.contains_key(name.as_str())).cloned());
+        let look = Look { job, target, base: Base::open(&target.dir), listing, mark };
+        for (name, (skill, wanted)) in wanted {
+            if look.stays(name, &wanted, &made.manifest) {
+                made.actions.insert(name.to_owned(), Action::Keep);
+            } else {
+                made.name(&look, name.to_owned(), Some((skill, &wanted)));
+            }
         }
-        for name in names {
-            let wanted = wanted.get(name.as_str());
-            made.name(job, target, name, wanted, listing, mark);
+        for name in rest {
+            made.name(&look, name, None);
         }
         made
     }
 
-    /// What is known of a source's contents, and what is odd about it.
-    fn contents(
-        &mut self,
-        job: &Job,
-        skill: &'a MergedSkill,
-    ) -> Result<(Contents, Vec<Warning>), Vec<Warning>> {
+    /// What is odd about a skill at this moment.
+    pub(super) fn notes<'b>(&'b self, skill: &'b MergedSkill) -> &'b [Warning] {
+        self.notes.get(&skill.name).unwrap_or(&skill.warnings)
+    }
+
+    /// The same, to add to.
+    pub(super) fn note(&mut self, skill: &MergedSkill) -> &mut Vec<Warning> {
+        self.notes.entry(skill.name.clone()).or_insert_with(|| skill.warnings.clone())
+    }
+
+    /// Looks at a skill anew. None: it cannot be projected, and its notes say why.
+    pub(super) fn inspect(&mut self, job: &Job, skill: &MergedSkill) -> Option<Box<Tree>> {
+        let now = skill.inspect(job.bounds);
+        self.notes.insert(skill.name.clone(), now.warnings);
+        now.tree
+    }
+
+    /// What is known of a source's contents. None: it is not to be projected.
+    fn contents(&mut self, job: &Job, skill: &'a MergedSkill) -> Option<Contents> {
         let entry = self.manifest.skills.get(&skill.name);
-        let mut notes = skill.warnings.clone();
-        let tree = match &skill.look {
-            Look::LeftOut => return Err(notes),
-            Look::Unchanged(seen)
+        let recorded = entry.is_some();
+        let tree = match &skill.seen {
+            Seen::LeftOut => return None,
+            Seen::Unchanged(stamp)
                 if entry.is_some_and(|entry| {
-                    entry.settled && entry.source == skill.source.as_str() && entry.source_stamp == *seen
+                    entry.settled && entry.source == skill.source.as_str() && entry.source_stamp == *stamp
                 }) =>
             {
-                return Ok((Contents::AsRecorded, notes));
+                return Some(Contents::AsRecorded);
             }
-            Look::Walked(tree) if stamp(&skill.resolved, &tree.paths).as_ref() == Some(&tree.stamp) => {
+            Seen::Walked(tree) if stamp(&skill.resolved, &tree.paths).as_ref() == Some(&tree.stamp) => {
                 Cow::Borrowed(&**tree)
             }
             // It moved on since the survey.
-            Look::Unchanged(_) | Look::Walked(_) => {
-                let now = skill.inspect(job.bounds);
-                notes = now.warnings;
-                match now.tree {
-                    Some(tree) => Cow::Owned(*tree),
-                    None => return Err(notes),
-                }
-            }
+            Seen::Unchanged(_) | Seen::Walked(_) => Cow::Owned(*self.inspect(job, skill)?),
         };
-        let contents = match entry.map(|_| content_hash(&tree, job.bounds)) {
+        let contents = match recorded.then(|| content_hash(&tree, job.bounds)) {
             None => Contents::Unread,
             Some(Ok(hash)) => Contents::Hash(hash),
             Some(Err(error)) => {
-                notes.push(skill.left_out(error.kind(), &error.to_string()));
-                return Err(notes);
+                let note = skill.left_out(error.kind(), &error.to_string());
+                self.note(skill).push(note);
+                return None;
             }
         };
         self.trees.insert(skill.name.clone(), tree);
-        Ok((contents, notes))
+        Some(contents)
     }
 
     /// Decides about one name, and brings its entry up to date.
-    fn name(
-        &mut self,
-        job: &Job,
-        target: &Target,
-        name: String,
-        wanted: Option<&Wanted>,
-        listing: &Listing,
-        mark: Option<i128>,
-    ) {
-        let harness = job.harness.as_str();
-        let mut entry = self.manifest.skills.remove(&name);
-        let before = entry.clone();
-        let concerned = target.private
-            || wanted.is_some()
-            || entry.as_ref().is_some_and(|entry| entry.owners.contains(harness));
-        if !concerned {
-            self.manifest.skills.extend(entry.map(|entry| (name, entry)));
+    fn name(&mut self, look: &Look<'_>, name: String, wanted: Option<(&MergedSkill, &Wanted<'_>)>) {
+        let harness = look.job.harness.as_str();
+        let private = look.target.private;
+        let (skill, wanted) = wanted.unzip();
+        let recorded = self.manifest.skills.get(&name);
+        let ours = recorded.is_some_and(|entry| entry.owners.contains(harness));
+        if !private && wanted.is_none() && !ours {
             return;
         }
-        let is_dir = listing.entries.get(&name).copied();
-        let held = target::held(&target.dir, &name, is_dir, entry.as_mut(), job.bounds);
+        let mut entry = recorded.cloned();
+        let is_dir = look.listing.entries.get(&name).copied();
+        let dir = &look.target.dir;
+        let held = target::held(dir, &look.base, &name, is_dir, entry.as_mut(), look.job.bounds);
         if held == Held::Foreign {
             entry = None;
         }
-        let action = decide(harness, target.private, wanted, entry.as_ref(), held);
+        let action = decide(harness, private, wanted, entry.as_ref(), held);
         match action {
             Action::Keep => {
-                if let (Some(entry), Some(wanted)) = (entry.as_mut(), wanted) {
-                    let notes = self.notes.get(&name).cloned().unwrap_or_default();
-                    keep(entry, wanted, self.trees.get(&name).map(|tree| &**tree), notes, job, target, mark);
+                if let (Some(entry), Some(skill)) = (entry.as_mut(), skill) {
+                    look.keep(entry, skill, self.trees.get(&name), self.notes(skill));
                 }
             }
             Action::Occupied => {
-                let note = occupied(&name, target, job, entry.as_ref());
-                self.notes.entry(name.clone()).or_default().push(note);
+                if let Some(skill) = skill {
+                    let note = occupied(&name, look.target, look.job, entry.as_ref());
+                    self.note(skill).push(note);
+                }
                 disown(entry.as_mut(), harness);
             }
             Action::Disown => disown(entry.as_mut(), harness),
             Action::Forget => entry = None,
             Action::Write | Action::Replace { .. } | Action::Remove { .. } | Action::Leave => {}
         }
-        self.dirty |= entry != before;
-        self.manifest.skills.extend(entry.map(|entry| (name.clone(), entry)));
+        if entry.as_ref() != self.manifest.skills.get(&name) {
+            self.dirty = true;
+            let skills = &mut self.manifest.to_mut().skills;
+            skills.remove(&name);
+            skills.extend(entry.map(|entry| (name.clone(), entry)));
+        }
         self.actions.insert(name, action);
     }
 }
 
-/// A copy that stays is ours from now on, and recorded as it was just found.
-fn keep(
-    entry: &mut Entry,
-    wanted: &Wanted,
-    tree: Option<&Tree>,
-    notes: Vec<Warning>,
-    job: &Job,
-    target: &Target,
+/// What names are looked at with.
+struct Look<'a> {
+    job: &'a Job,
+    target: &'a Target,
+    base: Base,
+    listing: &'a Listing,
     mark: Option<i128>,
-) {
-    if target.private {
-        entry.owners.clear();
+}
+
+impl Look<'_> {
+    /// Whether neither the copy nor its entry has anything to change: the
+    /// ordinary case, in which nothing is taken apart.
+    fn stays(&self, name: &str, wanted: &Wanted<'_>, manifest: &Manifest) -> bool {
+        wanted.contents == Contents::AsRecorded
+            && self.listing.entries.get(name) == Some(&true)
+            && manifest.skills.get(name).is_some_and(|entry| {
+                entry.previous.is_none()
+                    && entry.owners.contains(self.job.harness.as_str())
+                    && (!self.target.private || entry.owners.len() == 1)
+                    && self.base.stamp(name, &entry.paths).is_some_and(|now| now == entry.copy_stamp)
+            })
     }
-    entry.owners.insert(job.harness.to_string());
-    // The stamps tell about one source; with several of equal contents, the first keeps them.
-    if let Some(tree) = tree
-        && (entry.owners.len() == 1 || entry.source == wanted.source)
-    {
-        entry.source.clone_from(&wanted.source);
-        entry.source_stamp.clone_from(&tree.stamp);
-        entry.settled = is_settled(tree, mark);
-        entry.warnings = notes;
+
+    /// A copy that stays is ours from now on, and recorded as it was just found.
+    fn keep(&self, entry: &mut Entry, skill: &MergedSkill, tree: Option<&Cow<'_, Tree>>, notes: &[Warning]) {
+        if self.target.private {
+            entry.owners.clear();
+        }
+        entry.owners.insert(self.job.harness.to_string());
+        // The stamps tell about one source; with several of equal contents, the first keeps them.
+        if let Some(tree) = tree
+            && (entry.owners.len() == 1 || entry.source == skill.source.as_str())
+        {
+            entry.source = skill.source.to_string();
+            entry.source_stamp.clone_from(&tree.stamp);
+            entry.settled = is_settled(tree, self.mark);
+            entry.warnings = notes.to_vec();
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::time::{Duration, SystemTime};
 
 use camino::Utf8Path;
 use nix::errno::Errno;
@@ -13,7 +14,8 @@ use nix::fcntl::OFlag;
 use sha2::{Digest, Sha256};
 
 use super::Bounds;
-use super::tree::{Tree, TreeError, stamp};
+use super::stamp::stamp;
+use super::tree::{Tree, TreeError};
 
 /// A copy that waits beside the target.
 #[derive(Debug)]
@@ -56,8 +58,12 @@ pub(super) fn content_hash(tree: &Tree, bounds: Bounds) -> Result<String, TreeEr
     Ok(contents.finish())
 }
 
-/// Copies `tree` to `to`, which does not exist yet.
-pub(super) fn build(tree: &Tree, to: &Utf8Path, bounds: Bounds) -> Result<Built, BuildError> {
+/// Copies `tree` to `to`, which does not exist yet. `mark`: an instant of the
+/// target's file system. The copies are dated a second before it, so that even
+/// a change in the very tick in which they are made shows.
+pub(super) fn build(tree: &Tree, to: &Utf8Path, bounds: Bounds, mark: i128) -> Result<Built, BuildError> {
+    let since = Duration::from_nanos(u64::try_from(mark).unwrap_or(0)).saturating_sub(Duration::from_secs(1));
+    let date = SystemTime::UNIX_EPOCH + since;
     let target = BuildError::Target;
     let mut reader = Reader::new(bounds);
     let mut contents = Contents::new(tree);
@@ -82,7 +88,12 @@ pub(super) fn build(tree: &Tree, to: &Utf8Path, bounds: Bounds) -> Result<Built,
             digest.update(bytes);
             copy.write_all(bytes).map_err(target)
         })?;
+        copy.set_modified(date).map_err(target)?;
         contents.file(&file.rel, executable, digest);
+    }
+    for rel in tree.dirs.iter().map(String::as_str).chain([""]) {
+        let made = fs::File::open(to.join(rel)).map_err(target)?;
+        made.set_modified(date).map_err(target)?;
     }
     let stamp = stamp(to, &tree.paths).ok_or_else(|| target(Errno::ENOENT.into()))?;
     Ok(Built { hash: contents.finish(), stamp })

@@ -186,6 +186,23 @@ mod tests {
         assert_eq!(fs::read_link(to.join("a/b/up")).unwrap(), std::path::Path::new("../a"));
     }
 
+    /// SKL-8: work is moved to another file system where there is one to try.
+    #[test]
+    fn work_moves_to_another_file_system() {
+        let (here, Ok(there)) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm")) else {
+            return;
+        };
+        let from = here.path().join("from");
+        fs::create_dir(&from).unwrap();
+        fs::write(from.join("SKILL.md"), "work").unwrap();
+        symlink("/nowhere", from.join("link")).unwrap();
+        let kept = Utf8Path::from_path(there.path()).unwrap();
+        let place = displace(&from, "alpha", kept, Bounds::default()).unwrap();
+        assert_eq!(place, kept.join("alpha/1"));
+        assert_eq!(fs::read_to_string(place.join("SKILL.md")).unwrap(), "work");
+        assert!(!from.exists());
+    }
+
     /// SKL-9: a copy that was made read-only can be removed, and so can nothing.
     #[test]
     fn a_read_only_tree_is_removed() {

@@ -21,7 +21,7 @@ use super::manifest::{Entry, FILE, SCRATCH};
 use super::plan::{Action, Step, steps};
 use super::rename::{exchange, rename, rename_new};
 use super::salvage::{KEEP, NEW, OLD, clear, put_aside, salvage};
-use super::target::{self, Loaded};
+use super::target;
 use super::warning::Warning;
 use super::{Job, Merged, Projection, SkillError, Target};
 use crate::wire::RunSkill;
@@ -35,7 +35,10 @@ pub(super) struct Tuning {
     pub(super) steps: Option<usize>,
 }
 
-/// Makes the target hold the merged set (SKL-6), before the command is executed.
+/// Makes the target hold the merged set (SKL-6), before the command is
+/// executed. Call it right after [`super::survey`]: what changes between the
+/// two may be seen by the next start only. With an empty [`Merged`] it
+/// withdraws all that this harness has in the target.
 ///
 /// # Errors
 /// If the target cannot be written; everything else is a warning.
@@ -49,8 +52,9 @@ pub(super) fn perform(job: &Job, merged: &Merged, tuning: Tuning) -> Result<Proj
         warnings.extend(merged.skills.iter().flat_map(|skill| skill.warnings.clone()));
         return Ok(Projection { warnings, ..Projection::default() });
     };
-    if !target.private && merged.skills.is_empty() && fs::symlink_metadata(&target.dir).is_err() {
-        // Nothing to write is no reason to make a directory in somebody's project.
+    let unused = || fs::symlink_metadata(target.dir.join(FILE)).is_err();
+    if !target.private && merged.skills.is_empty() && unused() {
+        // Nothing to write is no reason to leave anything in somebody's directory.
         return Ok(Projection { warnings, ..Projection::default() });
     }
     let failed = |error: io::Error| SkillError::TargetNotWritable {
@@ -63,12 +67,13 @@ pub(super) fn perform(job: &Job, merged: &Merged, tuning: Tuning) -> Result<Proj
         return Err(SkillError::TargetBusy { adapter: job.adapter.clone(), target: target.dir.clone() });
     };
     let mark = lock.mark().map_err(failed)?;
-    let Loaded { manifest, warning } = target::load(&target.dir);
-    warnings.extend(warning);
+    let anew = target::load_anew(&target.dir, &merged.loaded);
+    let loaded = anew.as_ref().unwrap_or(&merged.loaded);
+    warnings.extend(loaded.warning.clone());
     let listing = target::list(&target.dir).map_err(failed)?;
-    salvage(job, target, &manifest, &listing, &mut warnings);
+    salvage(job, target, &loaded.manifest, &listing, &mut warnings);
 
-    let assessed = Assessment::make(job, target, merged, manifest, &listing, Some(mark));
+    let assessed = Assessment::make(job, target, merged, &loaded.manifest, &listing, Some(mark));
     let steps = steps(&assessed.actions, tuning.exchange, assessed.dirty);
     let mut run = Run {
         job,
@@ -122,13 +127,13 @@ impl Run<'_> {
                     return Ok(());
                 }
                 if !renew {
-                    self.assessed.manifest.skills.remove(name);
+                    self.assessed.manifest.to_mut().skills.remove(name);
                 }
                 self.take(name, *keep)
             }
             Step::Commit => {
                 for name in self.built.keys() {
-                    if let Some(entry) = self.assessed.manifest.skills.get_mut(name) {
+                    if let Some(entry) = self.assessed.manifest.to_mut().skills.get_mut(name) {
                         entry.previous = None;
                     }
                 }
@@ -184,12 +189,10 @@ impl Run<'_> {
         for _ in 0..2 {
             if !self.assessed.trees.contains_key(name) {
                 // Unchanged until now, or changed while it was copied.
-                let now = skill.inspect(self.job.bounds);
-                self.assessed.notes.insert(name.to_owned(), now.warnings);
-                let Some(tree) = now.tree else { break };
+                let Some(tree) = self.assessed.inspect(self.job, skill) else { break };
                 self.assessed.trees.insert(name.to_owned(), Cow::Owned(*tree));
             }
-            match build(&self.assessed.trees[name], &to, self.job.bounds) {
+            match build(&self.assessed.trees[name], &to, self.job.bounds, self.mark) {
                 Ok(built) => {
                     self.built.insert(name.to_owned(), built);
                     return Ok(());
@@ -203,7 +206,7 @@ impl Run<'_> {
             }
         }
         self.spoilt.push(name.to_owned());
-        self.assessed.notes.entry(name.to_owned()).or_default().extend(reason);
+        self.assessed.note(skill).extend(reason);
         Ok(())
     }
 
@@ -212,7 +215,8 @@ impl Run<'_> {
         for (name, built) in &self.built {
             let Some(tree) = self.assessed.trees.get(name) else { continue };
             let Some(skill) = self.merged.find(name) else { continue };
-            let skills = &mut self.assessed.manifest.skills;
+            let warnings = self.assessed.notes(skill).to_vec();
+            let skills = &mut self.assessed.manifest.to_mut().skills;
             let before = skills.remove(name);
             let mut owners = match &before {
                 Some(before) if !self.target.private => before.owners.clone(),
@@ -230,7 +234,7 @@ impl Run<'_> {
                 source_stamp: tree.stamp.clone(),
                 copy_stamp: built.stamp.clone(),
                 settled: is_settled(tree, Some(self.mark)),
-                warnings: self.assessed.notes.get(name).cloned().unwrap_or_default(),
+                warnings,
             };
             skills.insert(name.clone(), entry);
         }
@@ -257,10 +261,12 @@ impl Run<'_> {
             {
                 // Somebody was quicker; what it is, the next projection will see.
                 self.built.remove(name);
-                self.assessed.manifest.skills.remove(name);
+                self.assessed.manifest.to_mut().skills.remove(name);
                 self.spoilt.push(name.to_owned());
                 let note = occupied(name, self.target, self.job, None);
-                self.assessed.notes.entry(name.to_owned()).or_default().push(note);
+                if let Some(skill) = self.merged.find(name) {
+                    self.assessed.note(skill).push(note);
+                }
                 Ok(())
             }
             renamed => renamed,
@@ -322,7 +328,7 @@ impl Run<'_> {
             list.push(name.clone());
         }
         for skill in &self.merged.skills {
-            done.warnings.extend(self.assessed.notes.get(&skill.name).into_iter().flatten().cloned());
+            done.warnings.extend(self.assessed.notes(skill).iter().cloned());
             let entry = self.assessed.manifest.skills.get(&skill.name);
             let acted = self.assessed.actions.get(&skill.name);
             if let (Some(entry), Some(Action::Keep | Action::Write | Action::Replace { .. })) = (entry, acted)

@@ -94,6 +94,15 @@ mod tests {
         }
     }
 
+    /// SKL-1: a name is text even where YAML would read a number or a truth.
+    #[test]
+    fn a_name_is_text() {
+        for name in ["123", "true", "1e3", "0x10"] {
+            let head = format!("---\nname: {name}\n---\n");
+            assert_eq!(warnings(name, head.as_bytes()), [], "{name}");
+        }
+    }
+
     /// SKL-1: a frontmatter `name` that differs is a warning.
     #[test]
     fn a_name_that_differs_is_a_warning() {

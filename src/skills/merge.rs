@@ -18,6 +18,8 @@ pub(super) struct Candidate {
     /// With every link resolved.
     pub(super) resolved: Utf8PathBuf,
     pub(super) rank: SkillRank,
+    /// Whether it is, by its metadata, what the manifest recorded.
+    pub(super) unchanged: bool,
 }
 
 /// A candidate that won, and those that it shadows, the strongest first.
@@ -52,14 +54,15 @@ pub(super) fn merge(mut candidates: Vec<Candidate>) -> Vec<Winner> {
 
 #[cfg(test)]
 mod tests {
+    use camino::Utf8PathBuf;
     use proptest::prelude::{any, prop, proptest};
 
     use super::{Candidate, merge};
     use crate::wire::SkillRank;
 
     fn candidate(name: &str, root: &str, rank: SkillRank) -> Candidate {
-        let source = format!("/{root}/{name}").into();
-        Candidate { name: name.to_owned(), resolved: format!("/{root}/{name}").into(), source, rank }
+        let source = Utf8PathBuf::from(format!("/{root}/{name}"));
+        Candidate { name: name.to_owned(), resolved: source.clone(), source, rank, unchanged: false }
     }
 
     /// SKL-2: ranks rise adapter, global, project, project-local, in whatever order roots come.

@@ -10,9 +10,9 @@ use super::manifest::Entry;
 
 /// A skill that the merge wants in the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct Wanted<'a> {
     /// Its directory.
-    pub(super) source: String,
+    pub(super) source: &'a str,
     pub(super) contents: Contents,
 }
 
@@ -66,7 +66,7 @@ pub(super) enum Action {
 pub(super) fn decide(
     harness: &str,
     private: bool,
-    wanted: Option<&Wanted>,
+    wanted: Option<&Wanted<'_>>,
     entry: Option<&Entry>,
     held: Held,
 ) -> Action {
@@ -177,8 +177,8 @@ mod tests {
 
     use super::{Action, Contents, Entry, Held, Step, Wanted, decide, steps};
 
-    fn wanted(source: &str, contents: Contents) -> Wanted {
-        Wanted { source: source.to_owned(), contents }
+    fn wanted(source: &str, contents: Contents) -> Wanted<'_> {
+        Wanted { source, contents }
     }
 
     fn entry(source: &str, owners: &[&str]) -> Entry {

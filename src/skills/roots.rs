@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::sync::Arc;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
@@ -13,19 +14,22 @@ use super::cause::cause;
 use super::manifest::{Manifest, is_copy_name};
 use super::merge::{Candidate, Winner, merge};
 use super::read::SKILL_FILE;
-use super::tree::stamp;
+use super::stamp::{Base, stamp};
 use super::warning::{Warning, WarningKind, plain, shown};
-use super::{Bounds, Job, Look, Merged, MergedSkill, Native, Root, target};
+use super::{Bounds, Job, Merged, MergedSkill, Native, Root, Seen, target};
 use crate::wire::{RootState, RootView, SkillRank};
 
 /// Reads all roots and merges what they hold. It never fails: what cannot be
 /// read is a warning.
 #[must_use]
 pub fn survey(job: &Job) -> Merged {
+    let loaded = job.target.as_ref().map(|target| target::load(&target.dir)).unwrap_or_default();
+    let manifest = &loaded.manifest;
     let mut survey = Survey {
         target: job.target.as_ref().map(|target| resolve(&target.dir)),
         learned: resolve(&job.learned),
         job,
+        manifest,
         merged: Merged::default(),
     };
     let mut candidates = Vec::new();
@@ -33,33 +37,26 @@ pub fn survey(job: &Job) -> Merged {
         let state = survey.root(root, &mut candidates);
         survey.merged.roots.push(RootView { path: root.path.to_string(), rank: root.rank, state });
     }
-    let manifest = match &job.target {
-        Some(target) => target::load(&target.dir).manifest,
-        None => Manifest::default(),
-    };
     for winner in merge(candidates) {
-        survey.merged.skills.push(look_at(winner, &manifest, job.bounds));
+        survey.merged.skills.push(look_at(winner, manifest, job.bounds));
     }
-    survey.natives(&manifest);
-    survey.merged
+    survey.natives();
+    let merged = survey.merged;
+    Merged { loaded: Arc::new(loaded), ..merged }
 }
 
-/// Looks at a winner: by metadata alone if it is what the manifest recorded.
+/// Looks at a winner, unless the manifest knows it.
 fn look_at(winner: Winner, manifest: &Manifest, bounds: Bounds) -> MergedSkill {
-    let Candidate { name, source, resolved, rank } = winner.candidate;
-    let recorded = manifest.skills.get(&name).filter(|entry| {
-        entry.settled
-            && entry.source == source.as_str()
-            && stamp(&resolved, &entry.paths).is_some_and(|now| now == entry.source_stamp)
-    });
-    let (look, warnings) = match recorded {
-        Some(entry) => (Look::Unchanged(entry.source_stamp.clone()), entry.warnings.clone()),
+    let Candidate { name, source, resolved, rank, unchanged } = winner.candidate;
+    let recorded = manifest.skills.get(&name).filter(|_| unchanged);
+    let (seen, warnings) = match recorded {
+        Some(entry) => (Seen::Unchanged(entry.source_stamp.clone()), entry.warnings.clone()),
         None => {
             let found = super::read::inspect(&name, &source, &resolved, bounds);
-            (found.tree.map_or(Look::LeftOut, Look::Walked), found.warnings)
+            (found.tree.map_or(Seen::LeftOut, Seen::Walked), found.warnings)
         }
     };
-    MergedSkill { name, source, rank, shadowed: winner.shadowed, warnings, resolved, look }
+    MergedSkill { name, source, rank, shadowed: winner.shadowed, warnings, resolved, seen }
 }
 
 /// `path` with every link resolved; of a path that does not exist, the part
@@ -84,6 +81,7 @@ struct Survey<'a> {
     job: &'a Job,
     target: Option<Utf8PathBuf>,
     learned: Utf8PathBuf,
+    manifest: &'a Manifest,
     merged: Merged,
 }
 
@@ -141,15 +139,25 @@ impl Survey<'_> {
             Ok(true) => {
                 // A root that is a skill: what lies in it are its parts.
                 let name = root.path.file_name().or_else(|| real.file_name()).unwrap_or_default();
-                candidates.extend(self.candidate(name, &root.path, real.to_owned(), root.rank));
+                candidates.extend(self.candidate(name, root.path.clone(), real.to_owned(), root.rank));
                 return Ok(());
             }
             Err(error) if error.raw_os_error().is_some() => return Err(error),
             Err(error) => self.no_skill(&root.path, &cause(&error)),
         }
+        let base = Base::open(real);
+        // Where neither begins below this root, no directory that lies in it can meet one.
+        let apart = !self.learned.starts_with(real)
+            && self.target.as_ref().is_none_or(|target| !target.starts_with(real));
         for child in list(real)? {
             let source = root.path.join(child.name());
             match child {
+                Child::Directory { name, linked: false }
+                    if apart && self.is_recorded(&name, &source, |paths| base.stamp(&name, paths)) =>
+                {
+                    let resolved = real.join(&name);
+                    candidates.push(Candidate { name, source, resolved, rank: root.rank, unchanged: true });
+                }
                 Child::Directory { name, linked } => {
                     let inside = real.join(&name);
                     let resolved = holds_skill_file(&inside).and_then(|holds| match (holds, linked) {
@@ -159,7 +167,7 @@ impl Survey<'_> {
                     });
                     match resolved {
                         Ok(None) => {}
-                        Ok(Some(real)) => candidates.extend(self.candidate(&name, &source, real, root.rank)),
+                        Ok(Some(real)) => candidates.extend(self.candidate(&name, source, real, root.rank)),
                         Err(error) => self.no_skill(&source, &cause(&error)),
                     }
                 }
@@ -174,11 +182,25 @@ impl Survey<'_> {
         self.warn(WarningKind::NoSkill, format!("{} is no skill: {reason}", shown(path)));
     }
 
+    /// Whether a directory is, by its metadata alone, the skill that the manifest recorded.
+    fn is_recorded(
+        &self,
+        name: &str,
+        source: &Utf8Path,
+        stamp: impl FnOnce(&[String]) -> Option<String>,
+    ) -> bool {
+        self.manifest.skills.get(name).is_some_and(|entry| {
+            entry.settled
+                && entry.source == source.as_str()
+                && stamp(&entry.paths).is_some_and(|now| now == entry.source_stamp)
+        })
+    }
+
     /// A skill that may contribute.
     fn candidate(
         &mut self,
         name: &str,
-        source: &Utf8Path,
+        source: Utf8PathBuf,
         resolved: Utf8PathBuf,
         rank: SkillRank,
     ) -> Option<Candidate> {
@@ -194,15 +216,16 @@ impl Survey<'_> {
         } else if !is_copy_name(name) {
             (WarningKind::NoSkill, "its name is reserved")
         } else {
-            return Some(Candidate { name: name.to_owned(), source: source.to_owned(), resolved, rank });
+            let unchanged = self.is_recorded(name, &source, |paths| stamp(&resolved, paths));
+            return Some(Candidate { name: name.to_owned(), source, resolved, rank, unchanged });
         };
-        let text = format!("skill `{}` at {} is left out: {reason}", plain(name), shown(source));
+        let text = format!("skill `{}` at {} is left out: {reason}", plain(name), shown(&source));
         self.warn(kind, text);
         None
     }
 
     /// What the agent finds by itself, and which of it lost.
-    fn natives(&mut self, manifest: &Manifest) {
+    fn natives(&mut self) {
         let mut found = Vec::new();
         for place in &self.job.native {
             let Ok(real) = place.canonicalize_utf8() else { continue };
@@ -217,7 +240,8 @@ impl Survey<'_> {
             for child in children {
                 let Child::Directory { name, .. } = child else { continue };
                 let ours = is_target
-                    && manifest
+                    && self
+                        .manifest
                         .skills
                         .get(&name)
                         .is_some_and(|entry| entry.owners.contains(self.job.harness.as_str()));

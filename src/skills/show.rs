@@ -4,8 +4,8 @@
 
 use super::assess::Assessment;
 use super::plan::Action;
-use super::target::{self, Loaded};
-use super::{Job, Merged, MergedSkill, Warning};
+use super::target;
+use super::{Job, Merged, MergedSkill};
 use crate::wire::{NativeSkillView, SkillState, SkillView, SkillsView};
 
 /// The merge beside what the target holds of it now.
@@ -13,10 +13,10 @@ use crate::wire::{NativeSkillView, SkillState, SkillView, SkillsView};
 pub fn view(job: &Job, merged: &Merged) -> SkillsView {
     let mut warnings: Vec<String> = merged.warnings.iter().map(ToString::to_string).collect();
     let assessed = job.target.as_ref().map(|target| {
-        let Loaded { manifest, warning } = target::load(&target.dir);
-        warnings.extend(warning.iter().map(ToString::to_string));
+        let loaded = &merged.loaded;
+        warnings.extend(loaded.warning.iter().map(ToString::to_string));
         let listing = target::list(&target.dir).unwrap_or_default();
-        Assessment::make(job, target, merged, manifest, &listing, None)
+        Assessment::make(job, target, merged, &loaded.manifest, &listing, None)
     });
     SkillsView {
         harness: job.harness.clone(),
@@ -40,8 +40,7 @@ pub fn view(job: &Job, merged: &Merged) -> SkillsView {
 }
 
 fn skill_view(skill: &MergedSkill, assessed: Option<&Assessment<'_>>) -> SkillView {
-    let warnings: &[Warning] =
-        assessed.and_then(|assessed| assessed.notes.get(&skill.name)).unwrap_or(&skill.warnings);
+    let warnings = assessed.map_or(&*skill.warnings, |assessed| assessed.notes(skill));
     SkillView {
         name: skill.name.clone(),
         source: skill.source.to_string(),

@@ -19,36 +19,46 @@ use super::build::{content_hash, open_regular};
 use super::cause::{cause, is};
 use super::manifest::{Entry, FILE, LOCK, Manifest, OURS, SCRATCH, is_copy_name};
 use super::plan::Held;
-use super::tree::{Links, changed, stamp, walk};
+use super::stamp::Base;
+use super::tree::{Links, changed, walk};
 use super::warning::{Warning, WarningKind, shown};
 
 /// A manifest as it was found.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Loaded {
     pub(super) manifest: Manifest,
     pub(super) warning: Option<Warning>,
+    bytes: Vec<u8>,
 }
 
 /// Reads the manifest in `dir`. One that cannot be used owns nothing.
 pub(super) fn load(dir: &Utf8Path) -> Loaded {
+    load_anew(dir, &Loaded::default()).unwrap_or_default()
+}
+
+/// Reads the manifest in `dir` again. None: it is `known` to the last byte.
+pub(super) fn load_anew(dir: &Utf8Path, known: &Loaded) -> Option<Loaded> {
     const LONGEST: u64 = 256 * 1_024 * 1_024;
     let path = dir.join(FILE);
-    let bytes = open_regular(&path).and_then(|(file, meta)| {
+    let read = open_regular(&path).and_then(|(file, meta)| {
         let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(LONGEST)).unwrap_or(0));
         file.take(LONGEST).read_to_end(&mut bytes)?;
         Ok(bytes)
     });
-    let reason = match bytes {
+    let (reason, bytes) = match read {
+        Ok(bytes) if bytes == known.bytes && !bytes.is_empty() => return None,
         Ok(bytes) => match Manifest::parse(&bytes) {
-            Ok(manifest) => return Loaded { manifest, warning: None },
-            Err(reason) => reason,
+            Ok(manifest) => return Some(Loaded { manifest, warning: None, bytes }),
+            Err(reason) => (reason, bytes),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound || is(&error, Errno::ENOTDIR) => {
-            return Loaded { manifest: Manifest::default(), warning: None };
+            return Some(Loaded::default());
         }
-        Err(error) => cause(&error),
+        Err(error) => (cause(&error), Vec::new()),
     };
     let text = format!("{} is unusable, no copy beside it is taken for ours: {reason}", shown(&path));
-    Loaded { manifest: Manifest::default(), warning: Some(Warning::new(WarningKind::Target, text)) }
+    let warning = Some(Warning::new(WarningKind::Target, text));
+    Some(Loaded { manifest: Manifest::default(), warning, bytes })
 }
 
 /// The entries of a target.
@@ -89,6 +99,7 @@ pub(super) fn list(dir: &Utf8Path) -> io::Result<Listing> {
 /// entry is mended.
 pub(super) fn held(
     dir: &Utf8Path,
+    base: &Base,
     name: &str,
     is_dir: Option<bool>,
     entry: Option<&mut Entry>,
@@ -106,7 +117,7 @@ pub(super) fn held(
         return changed;
     }
     let copy = dir.join(name);
-    if stamp(&copy, &entry.paths).is_some_and(|now| now == entry.copy_stamp) {
+    if base.stamp(name, &entry.paths).is_some_and(|now| now == entry.copy_stamp) {
         entry.previous = None;
         return Held::Current;
     }

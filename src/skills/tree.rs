@@ -4,6 +4,7 @@
 //! directory enters a [`Tree`]; its size, its depth and the number of its
 //! warnings are bounded.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -12,16 +13,18 @@ use std::os::unix::fs::MetadataExt;
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::Bounds;
-use super::build::hex;
 use super::cause::{cause, is};
+use super::stamp::Stamp;
 use super::warning::{WarningKind, plain};
+use crate::base::size_text;
 
 /// Directories inside directories, at most.
 const DEEPEST: usize = 32;
+/// So many left-out entries of one skill are named.
+const MOST_LEFT_OUT: usize = 20;
 
 /// What a skill's directory holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +70,7 @@ pub(super) enum TreeError {
     Files(u64),
     #[error("more than {0} directories")]
     Dirs(u64),
-    #[error("more than {0} bytes")]
+    #[error("more than {}", size_text(*.0))]
     Bytes(u64),
     #[error("directories nested more than {DEEPEST} deep")]
     Depth,
@@ -107,52 +110,6 @@ pub(super) fn walk(base: &Utf8Path, links: Links, bounds: Bounds) -> Result<Tree
     walk.directory("", base)?;
     walk.tree.stamp = walk.stamp.finish();
     Ok(walk.tree)
-}
-
-/// Sums up the metadata of `paths` under `base`; none if one of them is gone.
-pub(super) fn stamp(base: &Utf8Path, paths: &[String]) -> Option<String> {
-    let mut stamp = Stamp::default();
-    let mut path = String::with_capacity(base.as_str().len() + 64);
-    for rel in paths {
-        path.clear();
-        path.push_str(base.as_str());
-        if !rel.is_empty() {
-            path.push('/');
-            path.push_str(rel);
-        }
-        stamp.add(&fs::metadata(&path).ok()?);
-    }
-    Some(stamp.finish())
-}
-
-/// What of metadata tells that contents may have changed. A directory's entry
-/// list changes its modification time, so one look at it spares reading it.
-#[derive(Default)]
-struct Stamp(Sha256);
-
-impl Stamp {
-    fn add(&mut self, meta: &fs::Metadata) {
-        let file = meta.is_file();
-        let mut bytes = [0_u8; 56];
-        let words = [
-            u64::from(meta.mode()),
-            meta.ino(),
-            meta.mtime() as u64,
-            meta.mtime_nsec() as u64,
-            if file { meta.size() } else { 0 },
-            // Renaming a directory changes this of it, and we do rename.
-            if file { meta.ctime() as u64 } else { 0 },
-            if file { meta.ctime_nsec() as u64 } else { 0 },
-        ];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        self.0.update(bytes);
-    }
-
-    fn finish(self) -> String {
-        hex(&self.0.finalize()[..16])
-    }
 }
 
 struct Walk<'a> {
@@ -300,11 +257,10 @@ impl Walk<'_> {
     }
 
     fn leave_out(&mut self, rel: &str, reason: &str) {
-        const MOST: usize = 20;
-        match self.tree.left_out.len() {
-            MOST.. => {}
-            19 => self.tree.left_out.push("…: more that is not copied".to_owned()),
-            _ => self.tree.left_out.push(format!("`{}`: {reason}", plain(rel))),
+        match MOST_LEFT_OUT.cmp(&self.tree.left_out.len()) {
+            Ordering::Greater => self.tree.left_out.push(format!("`{}`: {reason}", plain(rel))),
+            Ordering::Equal => self.tree.left_out.push("and more".to_owned()),
+            Ordering::Less => {}
         }
     }
 }

@@ -120,7 +120,7 @@ fn defect_9_sizes_are_guarded() {
     let done = place.project();
     assert_eq!(
         messages(&done.warnings, WarningKind::TooLarge),
-        [format!("skill `alpha` at {alpha} is left out: more than 268435456 bytes")]
+        [format!("skill `alpha` at {alpha} is left out: more than 256.0 MiB")]
     );
     assert!(place.found().is_empty());
 }

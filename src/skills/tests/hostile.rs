@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::place::{Place, contents, link, messages, set_mode, write};
+use super::place::{Place, contents, link, messages, set_mode, tick, write};
 use crate::skills::{WarningKind, project, survey, view};
 
 /// SKL-6: FIFOs and sockets are left out with a warning, and nobody waits for them.
@@ -171,6 +171,19 @@ fn a_read_only_copy_is_replaced() {
     assert_eq!(place.found(), contents(&place.home.join("global")));
 }
 
+/// SKL-6: a skill full of links to nothing does not flood anybody with warnings.
+#[test]
+fn warnings_of_one_skill_are_bounded() {
+    let place = Place::new();
+    let alpha = place.skill("global", "alpha", "");
+    for number in 0..100 {
+        link("/nowhere", &alpha.join(number.to_string()));
+    }
+    let said = messages(&place.project().warnings, WarningKind::EntryLeftOut);
+    assert_eq!(said.len(), 21);
+    assert_eq!(said[20], "skill `alpha`: not copied: and more");
+}
+
 /// SKL-10: links that multiply end at a bound.
 #[test]
 fn a_bomb_of_links_ends_at_a_bound() {
@@ -211,6 +224,7 @@ fn the_projection_sees_what_changed_since_the_survey() {
     let alpha = place.skill("global", "alpha", "one");
     place.skill("global", "beta", "one");
     let merged = survey(&place.job);
+    tick();
     write(&alpha.join("late"), "x");
     fs::remove_dir_all(place.home.join("global/beta")).unwrap();
     let done = project(&place.job, &merged).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -130,6 +130,19 @@ pub(super) fn contents(dir: &Utf8Path) -> BTreeMap<String, String> {
         }
     }
     found
+}
+
+/// Waits until the file system's clock has moved on: old kernels date changes
+/// in steps of some milliseconds.
+pub(in crate::skills) fn tick() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let now = || {
+        file.as_file().set_len(0).unwrap();
+        let meta = file.as_file().metadata().unwrap();
+        (meta.ctime(), meta.ctime_nsec())
+    };
+    let start = now();
+    assert!((0..10_000_000).any(|_| now() != start), "the clock stands still");
 }
 
 /// The messages of one kind.

@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use super::place::{Place, contents, link, messages, mode, set_mode, write};
-use crate::skills::{Bounds, SkillError, Target, WarningKind, project, survey};
+use super::place::{Place, contents, link, messages, mode, set_mode, tick, write};
+use crate::skills::assess::is_settled;
+use crate::skills::tree::{Links, walk};
+use crate::skills::{Bounds, Seen, SkillError, Target, WarningKind, project, survey};
 use crate::wire::ErrorCode;
 
 /// SKL-6. Scenario "Merged set lands before exec" (the part of it that is projection)
@@ -54,8 +56,8 @@ fn executable_bits_are_kept() {
         set_mode(&alpha.join(name), bits);
     }
     place.project();
-    let copy = |name: &str| mode(&place.target().join("alpha").join(name)) & 0o711;
-    assert_eq!([copy("run"), copy("group"), copy("plain"), copy("open")], [0o711, 0o711, 0o600, 0o600]);
+    let copy = |name: &str| mode(&place.target().join("alpha").join(name)) & 0o700;
+    assert_eq!([copy("run"), copy("group"), copy("plain"), copy("open")], [0o700, 0o700, 0o600, 0o600]);
     assert_eq!(mode(&place.target().join("alpha/open")) & 0o022, 0);
     // A changed bit is a changed skill.
     set_mode(&alpha.join("plain"), 0o700);
@@ -169,6 +171,7 @@ fn an_edit_in_disguise_is_noticed() {
     let file = place.target().join("alpha/SKILL.md");
     let text = fs::read_to_string(&file).unwrap().replace("source", "forged");
     let modified = fs::metadata(&file).unwrap().modified().unwrap();
+    tick();
     fs::write(&file, text).unwrap();
     fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
     assert_eq!(place.project().written, ["alpha"]);
@@ -206,14 +209,55 @@ fn unchanged_skills_cost_no_copy() {
         let manifest = fs::metadata(place.target().join(".harnessd.json")).unwrap();
         (file.ino(), file.ctime_nsec(), manifest.ino())
     };
-    // The second one may settle what was written in the same tick as its source.
+    // What was written in the very tick of the first look is looked at once more.
+    tick();
     place.project();
     let before = state();
-    let accessed = fs::metadata(alpha.join("data")).unwrap().atime_nsec();
     let done = place.project();
     assert_eq!((done.kept, done.written), (vec!["alpha".to_owned()], vec![]));
     assert_eq!(state(), before);
-    assert_eq!(fs::metadata(alpha.join("data")).unwrap().atime_nsec(), accessed);
+    assert!(matches!(survey(&place.job).skills[0].seen, Seen::Unchanged(_)), "its files are not read");
+}
+
+/// SKL-10: a stamp counts as proof only if everything in it is older than the
+/// first look, and if nothing was left out that may become readable unnoticed.
+#[test]
+fn a_stamp_proves_only_what_is_older() {
+    let place = Place::new();
+    let alpha = place.skill("global", "alpha", "");
+    let mut tree = walk(&alpha, Links::Follow, Bounds::default()).unwrap();
+    assert!(is_settled(&tree, Some(tree.newest + 1)));
+    assert!(!is_settled(&tree, Some(tree.newest)));
+    assert!(!is_settled(&tree, None));
+    tree.blind = true;
+    assert!(!is_settled(&tree, Some(tree.newest + 1)));
+}
+
+/// SKL-10: copies are dated before they were made, so that any later write dates them anew.
+#[test]
+fn copies_are_dated_before_they_were_made() {
+    let place = Place::new();
+    let alpha = place.skill("global", "alpha", "");
+    write(&alpha.join("inner/data"), "");
+    place.project();
+    let modified = |rel: &str| fs::metadata(place.target().join(rel)).unwrap().modified().unwrap();
+    for rel in ["alpha", "alpha/SKILL.md", "alpha/inner", "alpha/inner/data"] {
+        assert!(modified(rel) < modified(".harnessd.lock"), "{rel}");
+    }
+}
+
+/// SKL-10: a source that is changed in the very tick in which it was copied is copied again.
+#[test]
+fn a_change_within_a_tick_is_seen() {
+    let place = Place::new();
+    for round in 0..50 {
+        place.skill("global", "alpha", &format!("{round:02}"));
+        place.project();
+        assert_eq!(place.text("alpha").unwrap(), format!("{round:02}"));
+        let file = place.target().join("alpha/SKILL.md");
+        fs::write(&file, fs::read_to_string(&file).unwrap().replace("---", "+++")).unwrap();
+        assert_eq!(place.project().written, ["alpha"], "an edit of the same size in round {round}");
+    }
 }
 
 /// SKL-10: a source that was only touched is not copied again.
@@ -257,7 +301,7 @@ fn a_skill_past_the_bounds_is_left_out() {
     fs::remove_file(alpha.join("1")).unwrap();
     assert_eq!(place.project().written, ["alpha"]);
     write(&alpha.join("2"), &"x".repeat(100));
-    assert_eq!(refused(&place), said("more than 100 bytes"));
+    assert_eq!(refused(&place), said("more than 100 B"));
     write(&alpha.join("2"), "");
     for n in 0..5 {
         fs::create_dir(alpha.join(format!("d{n}"))).unwrap();

@@ -137,12 +137,15 @@ fn a_name_taken_after_a_crash_is_not_ours() {
     assert_eq!(place.found().get("alpha/SKILL.md").unwrap(), "somebody's");
 }
 
-/// SKL-12: no directory is made in somebody's project for nothing.
+/// SKL-12: nothing is left in somebody's directory for nothing.
 #[test]
-fn nothing_to_write_makes_no_directory() {
+fn nothing_to_write_leaves_nothing() {
     let place = Place::shared();
     assert_eq!(place.project(), crate::skills::Projection::default());
     assert!(!place.target().exists());
+    place.skill("target", "mine", "");
+    assert_eq!(place.project(), crate::skills::Projection::default());
+    assert_eq!(contents(&place.target()).len(), 1);
 }
 
 /// SKL-8: projections of several harnesses into one target at once do not disturb each other.
