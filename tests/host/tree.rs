@@ -10,9 +10,8 @@ use harnessd::host::tree::{
     signal_exactly,
 };
 use nix::libc::{SIGKILL, SIGTERM};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
-use super::child::{alone, await_death, await_ready, output_until, script, spec};
+use super::child::{alone, await_any_death, await_death, await_ready, output_until, script, spec};
 
 fn run_id() -> RunId {
     RunIds::new(harnessd::host::entropy::seed()).next(now().wall)
@@ -29,7 +28,7 @@ fn start(family: &mut Family, mut spec: SpawnSpec) -> (RunId, Spawned) {
 
 /// One turn of a loop after a SIGCHLD: waits for any death, reaps, tells, looks around.
 fn turn(family: &mut Family) -> Vec<Reaped> {
-    waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+    await_any_death();
     let reaped = reap().into_iter().map(|(pid, _)| family.reaped(pid)).collect();
     family.survey().unwrap();
     reaped
@@ -54,7 +53,7 @@ fn a_stop_reaches_the_whole_group() {
     assert!(family.stop(run, SIGTERM).is_empty());
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"", "nobody holds its output");
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// Trap 2, LIF-5: a leader that obeys does not save a member that does not.
@@ -92,11 +91,11 @@ fn leftovers_outside_the_group_are_found_and_stopped() {
         reaped = turn(&mut family);
     }
     assert_eq!(family.leftovers(run).len(), 2);
-    assert_eq!(family.unclaimed(), []);
+    assert!(family.unclaimed().is_empty());
     assert!(family.stop(run, SIGTERM).is_empty());
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"");
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// LIF-5: each leftover is of its own run, though both runs ended in one turn.
@@ -167,11 +166,11 @@ fn a_kill_takes_the_whole_tree() {
         "setsid sh -c 'setsid sh -c \"trap : TERM; echo ready; sleep 1000; sleep 1000\" & wait' & wait";
     let (run, child) = start(&mut family, script(deep));
     await_ready(&child, 1);
-    assert!(descendants(child.pid).len() >= 3);
+    assert!(descendants(child.pid).len() >= 2);
     assert!(family.kill(run).is_empty());
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"");
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// LIF-8: a pid that was reaped is never signalled: somebody else may have it by now.
