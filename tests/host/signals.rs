@@ -50,12 +50,15 @@ fn no_storm_hides_a_signal() {
 fn a_signal_to_a_forked_child_is_not_taken_for_ours() {
     let _alone = alone();
     let mut signals = Signals::install().unwrap();
-    // SAFETY: the child calls only what is async-signal-safe: `raise` and `_exit`.
+    // SAFETY: the child goes on below and does only what is async-signal-safe.
     match unsafe { fork() }.unwrap() {
-        ForkResult::Child => unsafe {
-            libc::raise(libc::SIGTERM);
-            libc::_exit(0);
-        },
+        ForkResult::Child => {
+            // SAFETY: both take an integer; the process ends here, without unwinding into the test.
+            unsafe {
+                libc::raise(libc::SIGTERM);
+                libc::_exit(0)
+            }
+        }
         ForkResult::Parent { child } => await_death(child.as_raw()),
     }
     await_readable(&signals);
