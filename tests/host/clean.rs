@@ -18,7 +18,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 
-use super::child::{alone, await_death, output_until, run, script, spec};
+use super::child::{alone, await_death, await_ready, output_until, run, script, spec};
 
 /// The value of a line of `/proc/PID/status`.
 fn field<'a>(status: &'a str, name: &str) -> &'a str {
@@ -61,7 +61,9 @@ fn a_child_has_three_descriptors_and_a_session_of_its_own() {
     let file = File::open("/dev/null").unwrap();
     // SAFETY: 777 is free in this process; the copy, made to be inherited, is closed below.
     assert_eq!(unsafe { libc::dup2(file.as_raw_fd(), 777) }, 777);
-    let child = spawn(&spec(&["/bin/sleep", "1000"])).unwrap();
+    // Ready: the loader is done with the files that it opens for itself.
+    let child = spawn(&script("echo ready; kill -STOP $$")).unwrap();
+    await_ready(&child, 1);
     let open = fs::read_dir(format!("/proc/{}/fd", child.pid)).unwrap();
     let mut open: Vec<OsString> = open.map(|entry| entry.unwrap().file_name()).collect();
     open.sort();

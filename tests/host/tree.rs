@@ -30,7 +30,7 @@ fn start(family: &mut Family, mut spec: SpawnSpec) -> (RunId, Spawned) {
 fn turn(family: &mut Family) -> Vec<Reaped> {
     await_any_death();
     let reaped = reap().into_iter().map(|(pid, _)| family.reaped(pid)).collect();
-    family.survey().unwrap();
+    assert!(family.survey().unwrap().is_empty());
     reaped
 }
 
@@ -116,7 +116,7 @@ fn leftovers_of_two_runs_are_told_apart() {
     for (pid, _) in reap() {
         family.reaped(pid);
     }
-    family.survey().unwrap();
+    assert!(family.survey().unwrap().is_empty());
     assert_eq!(family.leftovers(marked.0).len(), 1);
     assert_eq!(family.leftovers(bare.0).len(), 1);
     assert_eq!(family.unclaimed().len(), 1, "of three that ended none can be blamed for it");
@@ -148,7 +148,7 @@ fn what_was_met_below_a_run_stays_its_own() {
     for (pid, _) in reap() {
         family.reaped(pid);
     }
-    family.survey().unwrap();
+    assert!(family.survey().unwrap().is_empty());
     assert_eq!((family.leftovers(one.0).len(), family.leftovers(two.0).len()), (1, 1));
     for run in [one.0, two.0] {
         family.kill(run);
@@ -170,6 +170,22 @@ fn a_kill_takes_the_whole_tree() {
     assert!(family.kill(run).is_empty());
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"");
+    assert!(children_of_self().unwrap().is_empty());
+}
+
+/// LIF-5: a tree that forks all the time, each time into a session of its own, does not outrun a kill.
+#[test]
+fn a_tree_that_hops_from_session_to_session_is_killed() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let mut hopping = script("eval \"$HOP\"");
+    hopping.env.push(("HOP".into(), "setsid sh -c \"$HOP\" & echo ready; sleep 0.02".into()));
+    let (run, child) = start(&mut family, hopping);
+    output_until(&child, |all| all.len() >= 20 * "ready\n".len());
+    family.kill(run);
+    turns_until_gone(&mut family, run);
+    output_until(&child, |_| false);
     assert!(children_of_self().unwrap().is_empty());
 }
 
