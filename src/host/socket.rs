@@ -223,11 +223,16 @@ fn listen_on(path: &Utf8Path) -> nix::Result<UnixListener> {
 
 fn let_in(stream: UnixStream) -> io::Result<Accepted> {
     let uid = getsockopt(&stream, PeerCredentials)?.uid();
-    if uid != 0 && uid != geteuid().as_raw() {
+    if !is_welcome(uid, geteuid().as_raw()) {
         return Ok(Accepted::Refused { uid });
     }
     stream.set_nonblocking(true)?;
     Ok(Accepted::Client(stream))
+}
+
+/// The daemon's own user, or root, and nobody else.
+const fn is_welcome(uid: u32, own: u32) -> bool {
+    uid == own || uid == 0
 }
 
 #[cfg(test)]

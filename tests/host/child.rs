@@ -2,23 +2,43 @@
 
 use std::os::fd::AsFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
 use harnessd::base::ExitStatus;
 use harnessd::host::limits::InheritedLimits;
-use harnessd::host::process::{Output, SpawnSpec, Spawned, StdinSource, read_output, reap, spawn};
+use harnessd::host::process::{
+    Output, SpawnSpec, Spawned, StdinSource, read_output, reap, signal_pid, spawn,
+};
+use harnessd::host::tree::{children_of_self, descendants, facts};
+use nix::libc::SIGKILL;
 use nix::poll::{PollFd, PollFlags, poll};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
-use nix::unistd::Pid;
 
-/// How long anything may take before it counts as never, in milliseconds.
-pub(crate) const PATIENCE: u16 = 30_000;
+/// How long anything may take before it counts as never.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// To be held by a test from its first line to its last.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
+/// To be held by a test from its first line to its last. What a failed test
+/// leaves behind ends with it, so that the next one begins without children.
+pub(crate) struct Alone {
+    _lock: MutexGuard<'static, ()>,
+}
+
+pub(crate) fn alone() -> Alone {
     static ALONE: Mutex<()> = Mutex::new(());
-    // A test that failed has left nothing that the next one would mistake for its own.
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    Alone { _lock: ALONE.lock().unwrap_or_else(PoisonError::into_inner) }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        while let Some(child) = children_of_self().unwrap().first() {
+            let below = descendants(*child);
+            for one in below.iter().rev().chain([child]) {
+                let _ = signal_pid(*one, SIGKILL);
+            }
+            await_death(*child);
+            let _ = reap();
+        }
+    }
 }
 
 /// A child with a bare environment; `argv[0]` is a path.
@@ -41,8 +61,9 @@ pub(crate) fn script(text: &str) -> SpawnSpec {
 
 /// Waits until `fd` can be read.
 pub(crate) fn await_readable(fd: impl AsFd) {
-    let ready = poll(&mut [PollFd::new(fd.as_fd(), PollFlags::POLLIN)], PATIENCE).unwrap();
-    assert_eq!(ready, 1, "nothing came");
+    await_that("something can be read", || {
+        poll(&mut [PollFd::new(fd.as_fd(), PollFlags::POLLIN)], 100_u8) == Ok(1)
+    });
 }
 
 /// What the child prints, until `enough` or its end.
@@ -67,7 +88,22 @@ pub(crate) fn await_ready(child: &Spawned, count: usize) {
 
 /// Waits until a child of ours has ended, without reaping it.
 pub(crate) fn await_death(pid: i32) {
-    waitid(Id::Pid(Pid::from_raw(pid)), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+    await_that("a child ends", || facts(pid).unwrap().zombie);
+}
+
+/// Waits until any child of ours has ended, without reaping it.
+pub(crate) fn await_any_death() {
+    let ended = |pid| facts(pid).unwrap().zombie;
+    await_that("any child ends", || children_of_self().unwrap().into_iter().any(ended));
+}
+
+/// Waits until something is so.
+pub(crate) fn await_that(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Runs a child to its end.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,6 +10,7 @@ use camino::Utf8Path;
 use harnessd::base::ExitStatus;
 use harnessd::host::limits::raise_descriptors;
 use harnessd::host::process::{StdinSource, reap, signal_pid, spawn, write_some};
+use harnessd::host::socket::{Accepted, Listener, connect};
 use harnessd::host::terminal::{COLUMNS, ROWS, Responder};
 use harnessd::host::tree::facts;
 use nix::libc;
@@ -16,7 +18,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 
-use super::child::{alone, await_death, output_until, run, script, spec};
+use super::child::{alone, await_death, await_ready, output_until, run, script, spec};
 
 /// The value of a line of `/proc/PID/status`.
 fn field<'a>(status: &'a str, name: &str) -> &'a str {
@@ -59,7 +61,9 @@ fn a_child_has_three_descriptors_and_a_session_of_its_own() {
     let file = File::open("/dev/null").unwrap();
     // SAFETY: 777 is free in this process; the copy, made to be inherited, is closed below.
     assert_eq!(unsafe { libc::dup2(file.as_raw_fd(), 777) }, 777);
-    let child = spawn(&spec(&["/bin/sleep", "1000"])).unwrap();
+    // Ready: the loader is done with the files that it opens for itself.
+    let child = spawn(&script("echo ready; kill -STOP $$")).unwrap();
+    await_ready(&child, 1);
     let open = fs::read_dir(format!("/proc/{}/fd", child.pid)).unwrap();
     let mut open: Vec<OsString> = open.map(|entry| entry.unwrap().file_name()).collect();
     open.sort();
@@ -99,7 +103,8 @@ fn a_child_gets_the_limits_back_that_the_daemon_raised() {
 fn environment_arguments_and_directory_are_exactly_those_given() {
     let _alone = alone();
     let mut child = spec(&["/usr/bin/env"]);
-    child.env = vec![("B".into(), "2 \n=".into()), ("A".into(), "".into()), ("B".into(), "last".into())];
+    child.env =
+        vec![("B".into(), "2 \n=".into()), ("A".into(), String::new().into()), ("B".into(), "last".into())];
     assert_eq!(run(&child).0, "A=\nB=last\n");
     let mut child = spec(&["/bin/cat", "/proc/self/cmdline"]);
     child.argv[0] = "my cat".into();
@@ -207,4 +212,25 @@ fn a_shortage_of_descriptors_is_no_final_failure() {
     let error = error.unwrap_err();
     assert_eq!(error.to_string(), "open a pipe: too many open files");
     assert!(error.is_shortage());
+}
+
+/// Trap 12: with no descriptor left a client is hung up on, and the next one, once there are some, is served.
+#[test]
+fn a_client_does_not_wait_in_vain_when_descriptors_run_out() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let path = Utf8Path::from_path(directory.path()).unwrap().join("sock");
+    let mut listener = Listener::bind(&path).unwrap();
+    let mut client = connect(&path).unwrap();
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    let free = File::open("/dev/null").unwrap().as_raw_fd();
+    setrlimit(Resource::RLIMIT_NOFILE, free.try_into().unwrap(), hard).unwrap();
+    let accepted = listener.accept();
+    let nobody = listener.accept();
+    setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
+    assert!(matches!(accepted, Ok(Some(Accepted::NoDescriptor))), "{accepted:?}");
+    assert!(matches!(nobody, Ok(None)), "{nobody:?}");
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    let _served = connect(&path).unwrap();
+    assert!(matches!(listener.accept(), Ok(Some(Accepted::Client(_)))));
 }

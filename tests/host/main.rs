@@ -4,6 +4,8 @@
 //! A `waitpid(-1)` takes the statuses of every child of this process, and
 //! dispositions are the whole process's, so one test runs at a time.
 
+#![expect(clippy::unwrap_used, reason = "what tests share stands outside of the test functions")]
+
 mod child;
 mod clean;
 mod reaping;

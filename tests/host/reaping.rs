@@ -15,7 +15,7 @@ fn a_thousand_that_end_at_once_are_all_reaped_and_known() {
     let _alone = alone();
     let mut started = BTreeSet::new();
     let mut ended = BTreeSet::new();
-    let mut take = |ended: &mut BTreeSet<i32>| {
+    let take = |ended: &mut BTreeSet<i32>| {
         for (pid, status) in reap() {
             assert_eq!(status, ExitStatus::Code(0));
             assert!(ended.insert(pid), "{pid} came twice");
@@ -31,7 +31,7 @@ fn a_thousand_that_end_at_once_are_all_reaped_and_known() {
         }
     }
     assert_eq!(ended, started);
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// Trap 4: a thousand deaths may be one signal; one call takes them all, and no zombie stays.
@@ -51,7 +51,7 @@ fn one_call_reaps_a_thousand() {
     let ended = reap();
     assert!(ended.iter().all(|(_, status)| *status == ExitStatus::Signal(libc::SIGKILL)));
     assert_eq!(ended.into_iter().map(|(pid, _)| pid).collect::<BTreeSet<_>>(), started);
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// LIF-8: every status is told as it was, also a death by a signal that has no name.

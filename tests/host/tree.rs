@@ -10,9 +10,8 @@ use harnessd::host::tree::{
     signal_exactly,
 };
 use nix::libc::{SIGKILL, SIGTERM};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
-use super::child::{alone, await_death, await_ready, output_until, script, spec};
+use super::child::{alone, await_any_death, await_death, await_ready, output_until, script, spec};
 
 fn run_id() -> RunId {
     RunIds::new(harnessd::host::entropy::seed()).next(now().wall)
@@ -29,9 +28,9 @@ fn start(family: &mut Family, mut spec: SpawnSpec) -> (RunId, Spawned) {
 
 /// One turn of a loop after a SIGCHLD: waits for any death, reaps, tells, looks around.
 fn turn(family: &mut Family) -> Vec<Reaped> {
-    waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+    await_any_death();
     let reaped = reap().into_iter().map(|(pid, _)| family.reaped(pid)).collect();
-    family.survey().unwrap();
+    assert!(family.survey().unwrap().is_empty());
     reaped
 }
 
@@ -54,7 +53,7 @@ fn a_stop_reaches_the_whole_group() {
     assert!(family.stop(run, SIGTERM).is_empty());
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"", "nobody holds its output");
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// Trap 2, LIF-5: a leader that obeys does not save a member that does not.
@@ -92,11 +91,11 @@ fn leftovers_outside_the_group_are_found_and_stopped() {
         reaped = turn(&mut family);
     }
     assert_eq!(family.leftovers(run).len(), 2);
-    assert_eq!(family.unclaimed(), []);
+    assert!(family.unclaimed().is_empty());
     assert!(family.stop(run, SIGTERM).is_empty());
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"");
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// LIF-5: each leftover is of its own run, though both runs ended in one turn.
@@ -117,7 +116,7 @@ fn leftovers_of_two_runs_are_told_apart() {
     for (pid, _) in reap() {
         family.reaped(pid);
     }
-    family.survey().unwrap();
+    assert!(family.survey().unwrap().is_empty());
     assert_eq!(family.leftovers(marked.0).len(), 1);
     assert_eq!(family.leftovers(bare.0).len(), 1);
     assert_eq!(family.unclaimed().len(), 1, "of three that ended none can be blamed for it");
@@ -149,7 +148,7 @@ fn what_was_met_below_a_run_stays_its_own() {
     for (pid, _) in reap() {
         family.reaped(pid);
     }
-    family.survey().unwrap();
+    assert!(family.survey().unwrap().is_empty());
     assert_eq!((family.leftovers(one.0).len(), family.leftovers(two.0).len()), (1, 1));
     for run in [one.0, two.0] {
         family.kill(run);
@@ -167,11 +166,27 @@ fn a_kill_takes_the_whole_tree() {
         "setsid sh -c 'setsid sh -c \"trap : TERM; echo ready; sleep 1000; sleep 1000\" & wait' & wait";
     let (run, child) = start(&mut family, script(deep));
     await_ready(&child, 1);
-    assert!(descendants(child.pid).len() >= 3);
+    assert!(descendants(child.pid).len() >= 2);
     assert!(family.kill(run).is_empty());
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"");
-    assert_eq!(children_of_self().unwrap(), []);
+    assert!(children_of_self().unwrap().is_empty());
+}
+
+/// LIF-5: a tree that forks all the time, each time into a session of its own, does not outrun a kill.
+#[test]
+fn a_tree_that_hops_from_session_to_session_is_killed() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let mut hopping = script("eval \"$HOP\"");
+    hopping.env.push(("HOP".into(), "setsid sh -c \"$HOP\" & echo ready; sleep 0.02".into()));
+    let (run, child) = start(&mut family, hopping);
+    output_until(&child, |all| all.len() >= 20 * "ready\n".len());
+    family.kill(run);
+    turns_until_gone(&mut family, run);
+    output_until(&child, |_| false);
+    assert!(children_of_self().unwrap().is_empty());
 }
 
 /// LIF-8: a pid that was reaped is never signalled: somebody else may have it by now.

@@ -171,13 +171,13 @@ impl LogReader {
 /// Goes to the start of the last `count` lines of one or two segments.
 fn seek_last_lines(first: Segment, second: Option<Segment>, count: usize) -> io::Result<Segment> {
     let mut wanted = LinesFromEnd { left: count, at_end: true };
-    if let Some(mut second) = second {
-        if let Some(offset) = wanted.find(&second.file)? {
-            second.file.seek(SeekFrom::Start(offset))?;
-            return Ok(second);
-        }
-        // Older lines are wanted too; what follows in the newer segment is read after them.
+    if let Some(mut second) = second
+        && let Some(offset) = wanted.find(&second.file)?
+    {
+        second.file.seek(SeekFrom::Start(offset))?;
+        return Ok(second);
     }
+    // Older lines are wanted too; the newer segment is read after them.
     let mut first = first;
     let offset = wanted.find(&first.file)?.unwrap_or(0);
     first.file.seek(SeekFrom::Start(offset))?;

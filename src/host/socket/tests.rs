@@ -8,7 +8,7 @@ use std::sync::Barrier;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Accepted, Listener, SocketError, connect};
+use super::{Accepted, Listener, SocketError, connect, is_welcome};
 
 fn place(directory: &tempfile::TempDir) -> Utf8PathBuf {
     Utf8Path::from_path(directory.path()).unwrap().join("harnessd/harnessd.sock")
@@ -101,4 +101,11 @@ fn of_twenty_at_once_exactly_one_serves() {
         racers.into_iter().map(|one| one.join().unwrap()).sum()
     });
     assert_eq!(serving, 1);
+}
+
+/// CTL-3: the daemon's own user, or root, and nobody else.
+#[test]
+fn only_the_own_user_and_root_are_let_in() {
+    assert!(is_welcome(1000, 1000) && is_welcome(0, 1000) && is_welcome(0, 0));
+    assert!(!is_welcome(1001, 1000) && !is_welcome(1000, 0));
 }

@@ -5,7 +5,7 @@
 //! and what lies below them. Invariants: a pid is in these tables exactly as
 //! long as it is not reaped; a signal goes to nothing else.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 
 use nix::libc;
@@ -14,9 +14,6 @@ use super::proc::{Facts, children_of_self, descendants, facts, run_id_of};
 use super::signal_exactly;
 use crate::base::RunId;
 use crate::host::process::{signal_group, signal_pid};
-
-/// How often a tree that forks while it is being killed is walked in one go.
-const WALKS: usize = 8;
 
 /// Whom a reaped pid belonged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +53,8 @@ pub struct Family {
 struct Run {
     main: i32,
     main_reaped: bool,
+    /// To be killed, whatever of it may still turn up.
+    killing: bool,
     /// Pids and start times that walks from above have shown to be of this run.
     seen: HashSet<(i32, u64)>,
 }
@@ -63,7 +62,7 @@ struct Run {
 impl Family {
     /// A run's main process was spawned.
     pub fn started(&mut self, run: RunId, pid: i32) {
-        self.runs.insert(run, Run { main: pid, main_reaped: false, seen: HashSet::new() });
+        self.runs.insert(run, Run { main: pid, main_reaped: false, killing: false, seen: HashSet::new() });
         self.mains.insert(pid, run);
         self.sessions.insert(pid, run);
         self.strays.remove(&pid);
@@ -84,22 +83,35 @@ impl Family {
         }
     }
 
-    /// Looks for orphans that were adopted since the last time; after every turn that reaped something.
+    /// Looks for orphans that were adopted since the last time; after every
+    /// turn that reaped something. What turns up of a run that is being killed
+    /// is killed too.
     ///
     /// # Errors
     /// If `/proc` is not there.
-    pub fn survey(&mut self) -> io::Result<()> {
-        let children = children_of_self()?;
-        let fresh: Vec<i32> = children
-            .into_iter()
-            .filter(|pid| !self.mains.contains_key(pid) && !self.strays.contains_key(pid))
-            .collect();
+    pub fn survey(&mut self) -> io::Result<Vec<Refused>> {
+        let fresh = self.adopt()?;
+        let mut refused = Vec::new();
+        for run in fresh {
+            if self.runs.get(&run).is_some_and(|known| known.killing) {
+                refused.extend(self.kill(run));
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Takes newly adopted orphans into the tables; the runs that they are of.
+    fn adopt(&mut self) -> io::Result<BTreeSet<RunId>> {
+        let mut fresh = children_of_self()?;
+        fresh.retain(|pid| !self.mains.contains_key(pid) && !self.strays.contains_key(pid));
+        let mut runs = BTreeSet::new();
         for pid in fresh {
             let run = facts(pid).and_then(|one| self.attribute(&one));
             self.strays.insert(pid, run);
+            runs.extend(run);
         }
         self.just_ended.clear();
-        Ok(())
+        Ok(runs)
     }
 
     /// The run of an orphan: by its environment, its session, its process
@@ -174,27 +186,15 @@ impl Family {
         }
     }
 
-    /// Kills everything of a run. What escapes by forking at that very moment
-    /// is found by the next call, once the killed ones are reaped and surveyed.
+    /// Kills everything of a run. What escapes this walk, by forking at that
+    /// very moment, comes to us when its parent dies, and [`Self::survey`] kills it.
     pub fn kill(&mut self, run: RunId) -> Vec<Refused> {
-        let mut refused = Vec::new();
-        let mut killed: HashSet<(i32, u64)> = HashSet::new();
-        for walk in 0..WALKS {
-            let mut fresh = self.members(run);
-            fresh.retain(|one| killed.insert((one.pid, one.start_time)));
-            if walk == 0
-                && let Some(known) = self.runs.get(&run).filter(|known| !known.main_reaped)
-            {
-                refused.extend(refusal(known.main, signal_group(known.main, libc::SIGKILL)));
-            }
-            refused.extend(fresh.iter().filter_map(|one| self.send(one, libc::SIGKILL)));
-            let lone = fresh.iter().all(|one| self.mains.contains_key(&one.pid));
-            // The children of what was just killed are ours now.
-            if lone || self.survey().is_err() {
-                break;
-            }
-        }
-        refused
+        let members = self.members(run);
+        let Some(known) = self.runs.get_mut(&run) else { return Vec::new() };
+        known.killing = true;
+        let group = (!known.main_reaped).then_some(known.main);
+        let group = group.and_then(|main| refusal(main, signal_group(main, libc::SIGKILL)));
+        group.into_iter().chain(members.iter().filter_map(|one| self.send(one, libc::SIGKILL))).collect()
     }
 
     /// A child of ours stays what it is until we reap it; others may be reaped under our hands.
