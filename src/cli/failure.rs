@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::client::ConnectError;
 use crate::daemon::DaemonError;
+use crate::host::lock::LockError;
 use crate::store::StoreError;
 use crate::wire::{ErrorBody, ErrorCode};
 
@@ -59,7 +60,7 @@ impl Failure {
         match self {
             Self::Said(body) | Self::Daemon(DaemonError::Refused(body)) => body.clone(),
             Self::Usage(message) => ErrorBody::new(ErrorCode::BadRequest, message.clone()),
-            Self::Daemon(cause @ DaemonError::Locked { .. }) => {
+            Self::Daemon(cause @ DaemonError::Locked { cause: LockError::Held { .. }, .. }) => {
                 ErrorBody::new(ErrorCode::AlreadyRunning, cause.to_string())
                     .help("stop that daemon, or choose another directory with `--state-dir`")
             }

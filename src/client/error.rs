@@ -12,31 +12,31 @@ use crate::wire::{ErrorBody, ErrorCode, PROTOCOL};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectError {
     /// Nothing listens there.
-    #[error("no daemon answers at {path}")]
+    #[error("no daemon answers at `{path}`")]
     NoDaemon {
         /// The socket.
         path: Utf8PathBuf,
     },
     /// The socket belongs to another user.
-    #[error("the socket {path} may not be used: permission denied")]
+    #[error("the socket `{path}` may not be used: permission denied")]
     NotPermitted {
         /// The socket.
         path: Utf8PathBuf,
     },
     /// The path does not fit into a socket's address.
-    #[error("the path of the socket is too long: {path} has {} bytes, 107 are allowed", path.as_str().len())]
+    #[error("the path of the socket is too long: `{path}` has {} bytes, 107 are allowed", path.as_str().len())]
     PathTooLong {
         /// The socket.
         path: Utf8PathBuf,
     },
     /// Something is there and does not say a word.
-    #[error("the daemon at {path} does not answer")]
+    #[error("the daemon at `{path}` does not answer")]
     Silent {
         /// The socket.
         path: Utf8PathBuf,
     },
     /// What is there speaks another protocol.
-    #[error("the daemon at {path} ({version}) speaks protocol {theirs}, this program speaks {PROTOCOL}")]
+    #[error("the daemon at `{path}` ({version}) speaks protocol {theirs}, this program speaks {PROTOCOL}")]
     VersionMismatch {
         /// The socket.
         path: Utf8PathBuf,
@@ -46,7 +46,7 @@ pub enum ConnectError {
         theirs: u32,
     },
     /// The daemon answers and refuses.
-    #[error("the daemon at {path} refuses: {error}")]
+    #[error("the daemon at `{path}` refuses: {error}")]
     Refused {
         /// The socket.
         path: Utf8PathBuf,
@@ -54,7 +54,7 @@ pub enum ConnectError {
         error: ErrorBody,
     },
     /// Anything else.
-    #[error("the socket {path}: {cause}")]
+    #[error("the socket `{path}`: {cause}")]
     Other {
         /// The socket.
         path: Utf8PathBuf,

@@ -68,7 +68,7 @@ fn no_daemon_is_said() {
     let place = place();
     let expected = |path: &Utf8Path| {
         let help = Some("start it with `harnessd run`".to_owned());
-        (ErrorCode::NoDaemon, format!("no daemon answers at {path}"), help)
+        (ErrorCode::NoDaemon, format!("no daemon answers at `{path}`"), help)
     };
     assert_eq!(refused(&Client::connect(&place.path).unwrap_err()), expected(&place.path));
     drop(UnixListener::bind(&place.path).unwrap());
@@ -85,7 +85,7 @@ fn a_path_that_is_too_long_is_said() {
         refused(&Client::connect(&path).unwrap_err()),
         (
             ErrorCode::Internal,
-            format!("the path of the socket is too long: {path} has 108 bytes, 107 are allowed"),
+            format!("the path of the socket is too long: `{path}` has 108 bytes, 107 are allowed"),
             Some("choose a shorter one with `--socket` or `HARNESSD_SOCKET`".to_owned())
         )
     );
@@ -211,7 +211,7 @@ fn calls_are_answered() {
             );
             let gone = client.call(Op::Reload).unwrap_err();
             assert_eq!(gone.code, ErrorCode::NoDaemon);
-            assert_eq!(gone.message, format!("the daemon at {path} went away"));
+            assert_eq!(gone.message, format!("the daemon at `{path}` went away"));
         },
     );
 }

@@ -32,7 +32,7 @@ use crate::loader::{self, Selection};
 use crate::skills::Bounds;
 use crate::store::Store;
 use crate::supervisor::{Event, Remembered, Supervisor};
-use crate::wire::{ConfigState, ErrorBody, Run};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, Run};
 
 /// The buffer through which all output and requests pass.
 const BUFFER: usize = 64 * 1024;
@@ -132,6 +132,10 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     make_state_dir(state)?;
     let store = Store::open(state)?;
     let locks = RunLocks::open(state).map_err(DaemonError::system("run locks"))?;
+    if let Some(pid) = locks.holder(&what.name) {
+        let message = format!("harness `{}` runs already, under process {pid}", what.name);
+        return Err(ErrorBody::new(ErrorCode::AlreadyRunning, message).into());
+    }
     let settings = what.configuration.daemon.clone();
     let mut daemon =
         assemble(&event_loop, options, files::home_directory(), state.to_owned(), &settings, store, locks)?;
@@ -144,8 +148,8 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     daemon.feed(Event::Once { ticket, name: what.name });
     turn_until_finished(&mut event_loop, &mut daemon)?;
     let reply = daemon.foreground_reply.take();
-    let reply = reply
-        .unwrap_or_else(|| Err(ErrorBody::new(crate::wire::ErrorCode::Internal, "the run gave no record")))?;
+    let reply =
+        reply.unwrap_or_else(|| Err(ErrorBody::new(ErrorCode::Internal, "the run gave no record")))?;
     let run: Result<Run, _> = serde_json::from_value(reply);
     run.map_err(|cause| DaemonError::Setting(format!("the run's record: {cause}")))
 }

@@ -95,11 +95,12 @@ impl Daemon {
     fn launch(&mut self, run: RunId, harness: Arc<Harness>, trigger: Trigger) {
         // A paid prompt may run twice after a crash if its slot is not on the disk.
         if let (Trigger::Schedule, Some(trouble)) = (trigger, &self.store_trouble) {
-            let cause = format!("harness `{}`: its slot cannot be claimed: {trouble}", harness.name);
+            let cause = format!("its slot cannot be claimed: {trouble}");
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
         }
         if let Err(cause) = self.locks.acquire(&harness.name) {
-            let cause = format!("harness `{}`: {cause}", harness.name);
+            let cause = cause.to_string();
+            warn!(harness = %harness.name, %run, %cause, "not started");
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::AlreadyRunning });
         }
         let live = Live { harness: Arc::clone(&harness), main: Main::Preparing, ending: None, output: None };
@@ -155,7 +156,7 @@ impl Daemon {
         if let Err(cause) = logs::remove(&path) {
             warn!(harness = %harness.name, %run, %cause, "the empty log cannot be removed");
         }
-        self.not_spawned(run, ErrorCode::SpawnFailed, format!("harness `{}`: {cause}", harness.name));
+        self.not_spawned(run, ErrorCode::SpawnFailed, cause.to_string());
     }
 
     fn not_spawned(&mut self, run: RunId, code: ErrorCode, cause: String) {

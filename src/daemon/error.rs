@@ -3,8 +3,8 @@
 use camino::Utf8PathBuf;
 use thiserror::Error;
 
-use crate::host::lock::LockError;
 use crate::host::socket::SocketError;
+use crate::host::{self, lock::LockError};
 use crate::store::StoreError;
 use crate::wire::ErrorBody;
 
@@ -12,7 +12,7 @@ use crate::wire::ErrorBody;
 #[derive(Debug, Error)]
 pub enum DaemonError {
     /// The state directory cannot be made or written.
-    #[error("state directory `{path}`: {cause}")]
+    #[error("state directory `{path}`: {}", host::cause(cause))]
     StateDirectory {
         /// The directory.
         path: Utf8PathBuf,
@@ -34,7 +34,7 @@ pub enum DaemonError {
     #[error(transparent)]
     Socket(#[from] SocketError),
     /// The kernel refused something that the daemon cannot do without.
-    #[error("{what}: {cause}")]
+    #[error("{what}: {}", host::cause(cause))]
     System {
         /// What was tried.
         what: &'static str,

@@ -5,7 +5,7 @@ use tracing::{info, warn};
 use super::state::Daemon;
 use crate::host::notify;
 use crate::host::signals::Signal;
-use crate::supervisor::Event;
+use crate::supervisor::{Event, Ticket};
 
 impl Daemon {
     /// Takes one signal.
@@ -22,6 +22,11 @@ impl Daemon {
     /// Stops everything: gracefully the first time, at once the second.
     pub(super) fn shut_down(&mut self) {
         let again = std::mem::replace(&mut self.stopping, true);
+        if self.foreground && !again {
+            // Its one run is stopped as by `harnessd stop`; the reply about the run ends the loop.
+            let names = self.supervisor.names().cloned().collect();
+            return self.feed(Event::Stop { ticket: Ticket(0), names, wait: false });
+        }
         info!(at_once = again, "stopping");
         tell_manager(notify::stopping("stopping all harnesses"));
         self.feed(Event::Shutdown { at_once: again });

@@ -148,8 +148,8 @@ impl Daemon {
 
     /// Whether nothing is left to do after a shutdown or a foreground run.
     pub(super) fn finished(&self) -> bool {
-        let asked = self.stopping || self.foreground_reply.is_some();
-        asked && self.effects.is_empty() && self.supervisor.idle() && self.live.is_empty()
+        let over = self.stopping && self.supervisor.idle() || self.foreground_reply.is_some();
+        over && self.effects.is_empty() && self.live.is_empty()
     }
 }
 

@@ -1,10 +1,9 @@
-//! Why a start could not be prepared.
+//! Why a start could not be prepared. Whoever shows it names the harness.
 
 use camino::Utf8PathBuf;
 use thiserror::Error;
 
 use crate::adapter::SynthesisError;
-use crate::base::HarnessName;
 use crate::skills::SkillError;
 use crate::wire::ErrorCode;
 
@@ -12,48 +11,38 @@ use crate::wire::ErrorCode;
 #[derive(Debug, Error)]
 pub enum LaunchError {
     /// The prompt file is gone, unreadable or blank (PRM-3).
-    #[error("harness `{harness}`: prompt file `{path}`: {cause}")]
+    #[error("prompt file `{path}`: {cause}")]
     Prompt {
-        /// Whose.
-        harness: HarnessName,
         /// The resolved path.
         path: Utf8PathBuf,
         /// What is wrong with it.
         cause: String,
     },
     /// The environment file cannot be used.
-    #[error("harness `{harness}`: env file `{path}`: {cause}")]
+    #[error("env file `{path}`: {cause}")]
     EnvFile {
-        /// Whose.
-        harness: HarnessName,
         /// The resolved path.
         path: Utf8PathBuf,
         /// What is wrong with it; never a value.
         cause: String,
     },
     /// The skills could not be projected (SKL-11).
-    #[error("harness `{harness}`: {cause}")]
+    #[error("{cause}")]
     Skills {
-        /// Whose.
-        harness: HarnessName,
         /// The failure.
         #[source]
         cause: SkillError,
     },
     /// The adapter cannot express what is asked.
-    #[error("harness `{harness}`: {cause}")]
+    #[error("{cause}")]
     Synthesis {
-        /// Whose.
-        harness: HarnessName,
         /// The failure.
         #[source]
         cause: SynthesisError,
     },
     /// The program is not there or is no program.
-    #[error("harness `{harness}`: {cause}")]
+    #[error("{cause}")]
     Program {
-        /// Whose.
-        harness: HarnessName,
         /// The failure, with the path.
         cause: String,
     },

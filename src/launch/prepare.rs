@@ -113,10 +113,7 @@ fn synthesize(
         workdir: Some(workdir),
         skills: handover,
     };
-    harness
-        .adapter
-        .synthesize(&invocation)
-        .map_err(|cause| LaunchError::Synthesis { harness: harness.name.clone(), cause })
+    harness.adapter.synthesize(&invocation).map_err(|cause| LaunchError::Synthesis { cause })
 }
 
 /// What the adapter calls `D`: the private directory, or the shared target itself.
@@ -150,9 +147,9 @@ fn project(
 ) -> Result<Projected, LaunchError> {
     let Some(job) = skills_job(harness, around) else { return Ok((Vec::new(), None)) };
     let merged = skills::survey(&job);
-    let failed = |cause| LaunchError::Skills { harness: harness.name.clone(), cause };
+    let failed = |cause| LaunchError::Skills { cause };
     let projection = skills::project(&job, &merged).map_err(failed)?;
-    warnings.extend(merged.warnings.iter().chain(&projection.warnings).map(ToString::to_string));
+    warnings.extend(projection.warnings.iter().map(ToString::to_string));
     Ok((projection.skills, Some(native_skills(&merged))))
 }
 
@@ -161,8 +158,7 @@ fn read_env_file(
     warnings: &mut Vec<String>,
 ) -> Result<Vec<(String, String)>, LaunchError> {
     let Some(path) = &harness.env_file else { return Ok(Vec::new()) };
-    let failed =
-        |cause: String| LaunchError::EnvFile { harness: harness.name.clone(), path: path.clone(), cause };
+    let failed = |cause: String| LaunchError::EnvFile { path: path.clone(), cause };
     match files::read_env_file(path) {
         Ok(Some(pairs)) => Ok(pairs),
         Ok(None) => {
@@ -177,13 +173,9 @@ fn read_prompt(harness: &Harness) -> Result<Option<String>, LaunchError> {
     match &harness.work {
         Work::Command { .. } => Ok(None),
         Work::Prompt { prompt: PromptSource::Text(text), .. } => Ok(Some(text.clone())),
-        Work::Prompt { prompt: PromptSource::File(path), .. } => {
-            files::read_prompt(path).map(Some).map_err(|cause| LaunchError::Prompt {
-                harness: harness.name.clone(),
-                path: path.clone(),
-                cause: cause.to_string(),
-            })
-        }
+        Work::Prompt { prompt: PromptSource::File(path), .. } => files::read_prompt(path)
+            .map(Some)
+            .map_err(|cause| LaunchError::Prompt { path: path.clone(), cause: cause.to_string() }),
     }
 }
 
@@ -197,7 +189,6 @@ fn write_documents(
     for (path, text) in &synthesis.documents {
         let path = dir.join(path);
         files::write_if_changed(&path, text.as_bytes()).map_err(|cause| LaunchError::Skills {
-            harness: harness.name.clone(),
             cause: SkillError::TargetNotWritable {
                 adapter: harness.adapter.id().to_owned(),
                 target: path.clone(),
@@ -221,11 +212,13 @@ fn locate(
     let path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
     let mut first = None;
     for word in &words {
-        match find_program(word, path, workdir) {
+        // A shell would do this for `~/bin/agent`; here nobody else does.
+        let below_home = word.strip_prefix("~/").map(|below| around.home.join(below).into_string());
+        match find_program(below_home.as_deref().unwrap_or(word), path, workdir) {
             Ok(found) => return Ok(found),
             Err(cause) => first = first.or(Some(cause.to_string())),
         }
     }
     let cause = first.unwrap_or_else(|| format!("adapter `{}` has no command", harness.adapter.id()));
-    Err(LaunchError::Program { harness: harness.name.clone(), cause })
+    Err(LaunchError::Program { cause })
 }

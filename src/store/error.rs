@@ -113,7 +113,7 @@ impl StoreProblem {
 
 /// A problem with its file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("state store {path}: {problem}")]
+#[error("state store `{path}`: {problem}")]
 pub struct StoreError {
     /// The database file.
     pub path: Utf8PathBuf,

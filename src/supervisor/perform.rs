@@ -196,14 +196,14 @@ fn at_end(waiter: &Waiter, run: &Run, refusal: Option<ErrorCode>) -> Answer {
             Err(match (outcome, refusal) {
                 (Some(Outcome::SpawnFailed), code) => ErrorBody::new(
                     code.unwrap_or(ErrorCode::SpawnFailed),
-                    format!("`{name}` could not be started: {cause}"),
+                    format!("harness `{name}` could not be started: {cause}"),
                 ),
                 (Some(outcome), _) => ErrorBody::new(
                     ErrorCode::RunFailed,
-                    format!("the run of `{name}` ended `{outcome}`: {cause}"),
+                    format!("the run of harness `{name}` ended `{outcome}`: {cause}"),
                 ),
                 (None, _) => {
-                    ErrorBody::new(ErrorCode::Internal, format!("the run of `{name}` has no outcome"))
+                    ErrorBody::new(ErrorCode::Internal, format!("the run of harness `{name}` has no outcome"))
                 }
             })
         }

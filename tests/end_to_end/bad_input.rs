@@ -24,17 +24,14 @@ fn what_is_no_configuration_file_is_said_so() {
     };
     let unreadable =
         |name: &str, why: &str| (2, format!("{name}:1:1: harnessd::config::unreadable: {why}\n"));
-    assert_eq!(short("dir"), unreadable("dir", "it is a directory, not a file"));
-    assert_eq!(short("fifo"), unreadable("fifo", "it is a FIFO, not a file"));
-    assert_eq!(
-        short("huge"),
-        unreadable("huge", "it is 100.0 MiB, more than the 16.0 MiB that a configuration may be")
-    );
-    assert_eq!(short("missing"), unreadable("missing", "it does not exist"));
+    assert_eq!(short("dir"), unreadable("dir", "it is a directory, not a regular file"));
+    assert_eq!(short("fifo"), unreadable("fifo", "it is a FIFO, not a regular file"));
+    assert_eq!(short("huge"), unreadable("huge", "it is 100.0 MiB large, at most 16.0 MiB are read"));
+    assert_eq!(short("missing"), unreadable("missing", "the file does not exist"));
     let latin = short("latin");
     assert_eq!(
         latin,
-        (1, "latin:2:11: harnessd::config::not_utf8: this byte (0xe9) is not UTF-8\n".to_owned())
+        (1, "latin:1:1: harnessd::config::encoding: line 2, column 11: byte 0xE9 is no UTF-8\n".to_owned())
     );
 }
 
@@ -59,7 +56,7 @@ fn a_named_configuration_must_exist() {
     let said = home.harnessd(&["--config", &missing, "validate", "--format", "short"]);
     assert_eq!(
         (said.code, said.out),
-        (2, format!("{missing}:1:1: harnessd::config::unreadable: it does not exist\n"))
+        (2, format!("{missing}:1:1: harnessd::config::unreadable: the file does not exist\n"))
     );
 }
 
@@ -98,11 +95,14 @@ fn a_start_that_cannot_be_made_names_harness_and_path() {
     ];
     for (name, cause) in expect {
         let said = home.harnessd(&["start", name, "--wait"]);
-        assert_eq!((said.code, said.err), (1, format!("error: harness `{name}`: {cause}\n")));
+        assert_eq!(
+            (said.code, said.err),
+            (1, format!("error: harness `{name}` could not be started: {cause}\n"))
+        );
         let run = &home.runs(name)[0];
         assert_eq!(
             (&run["outcome"], run["cause"].as_str().unwrap()),
-            (&"spawn-failed".into(), format!("harness `{name}`: {cause}").as_str())
+            (&"spawn-failed".into(), cause.as_str())
         );
         assert!(run["started_at"].is_string(), "a spawn that fails has a start: {run}");
         assert_eq!(home.harness(name)["state"], "failed");
@@ -153,13 +153,8 @@ fn a_socket_path_that_is_too_long_is_said() {
     let path = home.text("x".repeat(120));
     let said = home.harnessd(&["--socket", &path, "run"]);
     assert_eq!(said.code, 1);
-    assert_eq!(
-        said.err.lines().next().unwrap(),
-        format!(
-            "error: socket `{path}`: {} bytes are too long for a socket's address, at most 107 fit",
-            path.len()
-        )
-    );
+    let whole = format!("error: socket path `{path}` is {} bytes long, the system allows 107", path.len());
+    assert_eq!(said.err.lines().next().unwrap(), whole);
 }
 
 /// A small disk that fills up: records wait in memory, `status` says so, the harness runs on, and

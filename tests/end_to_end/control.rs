@@ -132,7 +132,7 @@ fn transitions_are_events() {
         .collect();
     assert_eq!(
         words.iter().filter(|word| word.contains("->")).collect::<Vec<_>>(),
-        ["stopped->starting", "starting->running", "running->stopped"]
+        ["stopped->starting", "starting->running", "running->stopping", "stopping->stopped"]
     );
     assert!(
         words.contains(&"run_started".to_owned()) && words.contains(&"run_ended".to_owned()),

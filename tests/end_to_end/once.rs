@@ -23,8 +23,7 @@ fn once_runs_records_and_exits_by_the_outcome() {
     let gone = home.harnessd(&["once", "gone"]);
     assert_eq!(gone.code, 1);
     assert!(
-        gone.err
-            .contains("harness `gone`: `nowhere-to-be-found` is not in PATH (/usr/local/bin:/usr/bin:/bin)"),
+        gone.err.contains("`nowhere-to-be-found` is not in PATH (/usr/local/bin:/usr/bin:/bin)"),
         "{gone:?}"
     );
     assert_eq!(home.runs("gone")[0]["outcome"], "spawn-failed");
@@ -43,12 +42,18 @@ fn once_and_the_daemon_never_run_one_harness_twice() {
     let refused = home.harnessd(&["once", "job"]);
     assert_eq!(refused.code, 1);
     let pid = home.daemon_pid();
-    assert_eq!(refused.err, format!("error: harness `job`: it runs already, under process {pid}\n"));
+    assert_eq!(
+        refused.err,
+        format!("error: harness `job` runs already, under process {pid}\n")
+    );
     home.ok(&["stop", "job", "--wait"]);
     let mut once = home.command(&["once", "job"]).spawn().unwrap();
     until("it runs in the foreground", || (home.processes_with(&mark).len() == 1).then_some(()));
     let refused = home.harnessd(&["start", "job", "--wait"]);
-    assert_eq!(refused.err, format!("error: harness `job`: it runs already, under process {}\n", once.id()));
+    assert_eq!(
+        refused.err,
+        format!("error: harness `job` could not be started: it runs already, under process {}\n", once.id())
+    );
     // Ctrl-C ends the run with its tree.
     crate::support::kill(i32::try_from(once.id()).unwrap(), nix::libc::SIGINT);
     assert_eq!(once.wait().unwrap().code(), Some(1));

@@ -1,7 +1,7 @@
 //! The scenarios of the source specification, by their names, with the stand-in agent.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ fn unknown_adapter_name_is_rejected() {
     assert_eq!(said.code, 1);
     let found: Value = serde_json::from_str(&said.out).unwrap();
     let one = &found["diagnostics"][0];
-    assert_eq!((&one["code"], &one["harness"]), (&json!("harnessd::config::unknown_agent"), &json!("a")));
+    assert_eq!((&one["code"], &one["harness"]), (&json!("harnessd::config::unknown_adapter"), &json!("a")));
     assert!(one["message"].as_str().unwrap().contains("`nonexistent`"), "{one}");
     assert_eq!(home.harnessd(&["reload"]).code, 1);
     assert_eq!(home.pid("a"), pid);
@@ -91,26 +91,10 @@ fn prompt_file_supplies_the_agent_instruction() {
     let log = home.log("sweep");
     let argv = argv(&log);
     let state = home.text(".local/state/harnessd/skills/sweep");
-    let expected = [
-        "-p",
-        "--model",
-        "opus",
-        "--dangerously-skip-permissions",
-        "--max-turns",
-        "7",
-        "--plugin-dir",
-        &state,
-        "--add-dir",
-        &state,
-        "--",
-        prompt,
-    ];
-    let mut sorted = (argv.clone(), expected.map(str::to_owned).to_vec());
-    assert_eq!(argv.last().unwrap(), prompt, "the prompt is the last word, whole");
-    assert_eq!(argv[argv.len() - 2], "--");
-    sorted.0.sort();
-    sorted.1.sort();
-    assert_eq!(sorted.0, sorted.1, "{log}");
+    let settings = json!({"permissions": {"additionalDirectories": [state]}}).to_string();
+    let options = ["-p", "--model", "opus", "--dangerously-skip-permissions", "--max-turns", "7"];
+    let skills = ["--plugin-dir", &state, "--settings", &settings];
+    assert_eq!(argv, [&options[..], &skills[..], &["--", prompt][..]].concat(), "{log}");
     assert!(log.contains("env IS_SANDBOX \"1\"") && log.contains("env CLAUDECODE unset"), "{log}");
     let described = home.ok(&["describe", "sweep", "--json"]).json();
     assert_eq!(described["definition"]["prompt_file"], home.text(".config/harnessd/prompts/sweep.md"));
@@ -229,10 +213,16 @@ fn prompt_file_deleted_between_load_and_spawn() {
     assert_eq!(gone.code, 1);
     let error: Value = serde_json::from_str(&gone.err).unwrap();
     assert_eq!(error["error"]["code"], "prompt_unreadable");
-    assert_eq!(error["error"]["message"], format!("harness `a`: prompt file `{path}`: it does not exist"));
+    assert_eq!(
+        error["error"]["message"],
+        format!("harness `a` could not be started: prompt file `{path}`: the file does not exist")
+    );
     home.write("p.md", " \n\t\n");
     let blank = home.harnessd(&["start", "a", "--wait"]);
-    assert_eq!(blank.err, format!("error: harness `a`: prompt file `{path}`: it is blank\n"));
+    assert_eq!(
+        blank.err,
+        format!("error: harness `a` could not be started: prompt file `{path}`: it is blank\n")
+    );
     assert!(home.runs("a").iter().all(|run| run["outcome"] == "spawn-failed" && run.get("pid").is_none()));
     home.write("p.md", "go");
     home.ok(&["start", "a", "--wait"]);
@@ -373,10 +363,12 @@ fn merged_set_lands_before_exec() {
 /// The second half of that scenario: a harness that changes its copy leaves the source as it was.
 #[test]
 fn a_harness_that_edits_its_copy_leaves_the_source_unchanged() {
-    let config = "[harness.a]\noneshot = true\nagent = \"claude-code\"\ncmd = \"sh\"\n\
-        args = [\"-c\", \"echo edited > $STATE/skills/a/skills/one/SKILL.md\"]\nskill_paths = [\"~/team\"]\n";
-    let mut home = home(&format!("{config}env = {{ STATE = \"/\" }}\n"));
-    home.configure(&format!("{config}env = {{ STATE = \"{}\" }}\n", home.text(".local/state/harnessd")));
+    let mut home = home(
+        "[harness.a]\noneshot = true\nagent = \"claude-code\"\ncmd = \"~/edit\"\nskill_paths = [\"~/team\"]\n",
+    );
+    // An agent that writes into the directory that it was handed (its second argument).
+    home.write("edit", "#!/bin/sh\necho edited > \"$2/skills/one/SKILL.md\"\n");
+    fs::set_permissions(home.path("edit"), fs::Permissions::from_mode(0o755)).unwrap();
     skill(&home, "team", "one", "team");
     let before = home.read("team/one/SKILL.md");
     home.start_daemon();
@@ -436,7 +428,7 @@ fn an_unreadable_skill_root_does_not_block_startup() {
     assert_eq!(skills_seen(&home.log("a")), ["plugin \"one\" visible \"from team\""]);
     let log = home.daemon_log();
     assert!(log.contains(&home.text("file/below")) && log.contains("not a directory"), "{log}");
-    assert!(log.contains(&home.text("loop")) && log.contains("too many levels of symbolic links"), "{log}");
+    assert!(log.contains(&home.text("loop")) && log.contains("too many symbolic links encountered"), "{log}");
     let view = home.ok(&["skills", "a", "--json"]).json();
     let states: Vec<_> = view["roots"]
         .as_array()
@@ -462,7 +454,9 @@ fn a_failed_projection_is_attributable() {
     let message = error["error"]["message"].as_str().unwrap();
     let target = home.text(".local/state/harnessd/skills/a");
     assert!(
-        message.starts_with(&format!("harness `a`: adapter claude-code: project skills: write {target}")),
+        message.starts_with(&format!(
+            "harness `a` could not be started: adapter claude-code: project skills: write {target}"
+        )),
         "{message}"
     );
     assert!(message.ends_with(": not a directory"), "{message}");

@@ -268,7 +268,7 @@ pub(crate) fn processes_with(mark: &str) -> Vec<i32> {
 pub(crate) fn mark(name: &str) -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("HARNESSD_TEST_{name}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!("MARK_OF_TEST_{name}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The directory of the stand-in agent.

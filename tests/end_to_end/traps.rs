@@ -51,11 +51,13 @@ fn trap_3_a_grandchild_that_holds_the_output_delays_nothing() {
     home.start_daemon();
     let said = home.harnessd(&["start", "parent", "--wait"]);
     assert_eq!(said.code, 1);
-    assert_eq!(said.err, "error: harness `parent`: its run ended `failed`: exit status 3\n");
+    assert_eq!(said.err, "error: the run of harness `parent` ended `failed`: exit status 3\n");
     let run = home.ended_run("parent");
     assert_eq!((&run["outcome"], &run["exit_code"]), (&"failed".into(), &3.into()));
     assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
-    assert_eq!(home.log("parent"), "holding\nlast words\n");
+    // The shell may say of its own children that they were terminated.
+    let log = home.log("parent");
+    assert!(log.starts_with("holding\n") && log.ends_with("last words\n"), "{log}");
 }
 
 /// Trap 4, LIF-8: a thousand deaths at once are all seen, none is left a zombie.

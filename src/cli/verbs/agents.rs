@@ -21,6 +21,7 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         let found = words.iter().find_map(|word| find_program(word, path, &context.home).ok());
         views.push((adapter.view(), found));
     }
+    views.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
     if out.is_json() {
         let list: Vec<serde_json::Value> =
             views.iter().map(|(view, path)| with_path(view, path.as_deref())).collect();

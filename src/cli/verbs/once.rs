@@ -13,7 +13,7 @@ use crate::cli::output::Output;
 use crate::config::{Configuration, Harness, Mode};
 use crate::daemon::{self, Foreground};
 use crate::lifecycle::RestartPolicy;
-use crate::wire::Run;
+use crate::wire::{ErrorBody, ErrorCode, Run};
 
 pub(in crate::cli) fn perform(
     context: &Context,
@@ -21,7 +21,7 @@ pub(in crate::cli) fn perform(
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
     tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::WARN)
+        .with_max_level(LevelFilter::ERROR)
         .with_writer(std::io::stderr)
         .with_target(false)
         .init();
@@ -35,6 +35,9 @@ pub(in crate::cli) fn perform(
     let run = daemon::foreground(&context.options(), &state, Foreground { configuration, name, quiet })?;
     if quiet {
         out.json(&run)?;
+    } else if let (Some(Outcome::SpawnFailed), Some(cause)) = (run.outcome, &run.cause) {
+        let message = format!("harness `{}` could not be started: {cause}", run.harness);
+        return Err(ErrorBody::new(ErrorCode::SpawnFailed, message).into());
     }
     Ok(exit_code(&run))
 }

@@ -57,7 +57,7 @@ fn a_shutdown_answers_those_who_wait() {
     assert_eq!(failure(rig.reply(queued)).0, ErrorCode::AlreadyStopping);
     rig.fail_spawn("b");
     let expected =
-        (ErrorCode::RunFailed, "the run of `b` ended `stopped`: the daemon was shut down".to_owned());
+        (ErrorCode::RunFailed, "the run of harness `b` ended `stopped`: the daemon was shut down".to_owned());
     assert_eq!(failure(rig.last_reply()), expected);
 }
 

@@ -36,7 +36,7 @@ fn a_waiting_start_of_a_resident_answers_when_it_runs() {
 
     assert_eq!(rig.start("a", true), None);
     rig.fail_spawn("a");
-    let expected = (ErrorCode::SpawnFailed, "`a` could not be started: `true`: not found".to_owned());
+    let expected = (ErrorCode::SpawnFailed, "harness `a` could not be started: `true`: not found".to_owned());
     assert_eq!(failure(rig.last_reply()), expected);
 }
 
@@ -54,7 +54,7 @@ fn a_waiting_start_of_a_oneshot_answers_at_its_end() {
     rig.spawn("a");
     assert_eq!(rig.start("a", true), None, "a second one waits for the same run");
     rig.exit("a", BAD);
-    let expected = (ErrorCode::RunFailed, "the run of `a` ended `failed`: exit status 3".to_owned());
+    let expected = (ErrorCode::RunFailed, "the run of harness `a` ended `failed`: exit status 3".to_owned());
     assert_eq!(failure(rig.reply(Ticket(2))), expected);
     assert_eq!(failure(rig.reply(Ticket(3))), expected);
     assert_eq!(rig.state("a"), State::Backoff);
