@@ -124,7 +124,7 @@ impl Client {
         match failure {
             Failure::Said(error) => error,
             Failure::Gone => {
-                ErrorBody::new(ErrorCode::NoDaemon, format!("the daemon at {} went away", self.path))
+                ErrorBody::new(ErrorCode::NoDaemon, format!("the daemon at `{}` went away", self.path))
                     .help("`harnessd status` tells whether it is back")
             }
             Failure::TimedOut => {

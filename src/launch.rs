@@ -12,4 +12,4 @@ mod skills;
 pub use environment::{Surroundings, log_file};
 pub use error::LaunchError;
 pub use prepare::{Prepared, is_quick, prepare, shown_command, workdir};
-pub use skills::{skills_job, skills_view};
+pub use skills::{skills_job, skills_view, withdraw_skills};

@@ -122,16 +122,9 @@ pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
     let mut inputs = Vec::new();
     let mut unread = Vec::new();
     for (file, kind) in list {
-        let text = files::read_config(file)
-            .map_err(|cause| {
-                let place = Place { file: file.clone(), span: None };
-                Diagnostic::error("harnessd::config::unreadable", place, cause.to_string())
-                    .help("name a readable TOML file")
-            })
-            .and_then(|bytes| config::decode(file, bytes));
-        match text {
+        match read(file) {
             Ok(text) => inputs.push(Input { file: file.clone(), kind: *kind, text }),
-            Err(diagnostic) => unread.push(diagnostic),
+            Err(diagnostic) => unread.push(*diagnostic),
         }
     }
     let surroundings =
@@ -144,6 +137,15 @@ pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
         loaded.diagnostics.sort_by_key(order);
     }
     loaded
+}
+
+fn read(file: &Utf8Path) -> Result<String, Box<Diagnostic>> {
+    let bytes = files::read_config(file).map_err(|cause| {
+        let place = Place { file: file.to_owned(), span: None };
+        let unreadable = Diagnostic::error("harnessd::config::unreadable", place, cause.to_string());
+        Box::new(unreadable.help("name a readable TOML file"))
+    })?;
+    config::decode(file, bytes).map_err(Box::new)
 }
 
 /// Answers the core's questions about files from the disk.

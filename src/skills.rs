@@ -32,6 +32,7 @@ use std::sync::Arc;
 use camino::Utf8PathBuf;
 use thiserror::Error;
 
+use crate::adapter::Hidden;
 use crate::base::HarnessName;
 use crate::wire::{ErrorCode, RootView, RunSkill, ShadowedSkill, SkillRank};
 
@@ -56,6 +57,15 @@ pub struct Target {
     pub dir: Utf8PathBuf,
     /// Whether it is this harness's alone: then it holds the merged set and nothing else.
     pub private: bool,
+}
+
+/// A directory in which the agent looks by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NativeDir {
+    /// Absolute path.
+    pub path: Utf8PathBuf,
+    /// By what its copies are hidden from the model.
+    pub hidden: Hidden,
 }
 
 /// How large one skill may be.
@@ -89,9 +99,7 @@ pub struct Job {
     /// Where edited copies are kept.
     pub displaced: Utf8PathBuf,
     /// Directories in which the agent looks by itself; need not exist.
-    pub native: Vec<Utf8PathBuf>,
-    /// Whether the adapter hides from the agent what it finds by itself.
-    pub hides_native: bool,
+    pub native: Vec<NativeDir>,
     /// How large one skill may be.
     pub bounds: Bounds,
 }
@@ -112,6 +120,12 @@ pub struct Merged {
 }
 
 impl Merged {
+    /// Whether a skill of that name is in the merged set, projected or not.
+    #[must_use]
+    pub fn wins(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
     fn find(&self, name: &str) -> Option<&MergedSkill> {
         let index = self.skills.binary_search_by(|skill| skill.name.as_str().cmp(name)).ok()?;
         Some(&self.skills[index])

@@ -3,6 +3,8 @@
 //! The table of layers is read from `docs/architecture.md`, so that the document cannot drift
 //! from the code.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -109,7 +109,7 @@ fn a_socket_of_somebody_else_is_said() {
         refused(&error),
         (
             ErrorCode::NotPermitted,
-            format!("the socket {} may not be used: permission denied", place.path),
+            format!("the socket `{}` may not be used: permission denied", place.path),
             Some("only the daemon's own user and root may use it".to_owned())
         )
     );
@@ -135,7 +135,7 @@ fn another_protocol_is_refused() {
         error,
         (
             ErrorCode::VersionMismatch,
-            "the daemon at PATH (3.0.0) speaks protocol 2, this program speaks 1".to_owned(),
+            "the daemon at `PATH` (3.0.0) speaks protocol 2, this program speaks 1".to_owned(),
             Some("restart the daemon with this version of `harnessd`".to_owned())
         )
     );
@@ -148,7 +148,7 @@ fn another_protocol_is_refused() {
         },
         |path| refused(&Client::connect(path).unwrap_err()).1.replace(path.as_str(), "PATH"),
     );
-    assert_eq!(error, "the daemon at PATH refuses: this daemon speaks 2");
+    assert_eq!(error, "the daemon at `PATH` refuses: this daemon speaks 2");
 }
 
 /// CTL-4: what a daemon says before it hangs up is not lost (64 clients, another user).
@@ -163,7 +163,7 @@ fn a_refusal_before_the_greeting_is_heard() {
             (code, message.replace(path.as_str(), "PATH"), help)
         },
     );
-    let message = "the daemon at PATH refuses: 64 clients are connected".to_owned();
+    let message = "the daemon at `PATH` refuses: 64 clients are connected".to_owned();
     assert_eq!(error, (ErrorCode::TooLarge, message, None));
 }
 
@@ -177,7 +177,7 @@ fn a_silent_daemon_is_said() {
         refused(&error),
         (
             ErrorCode::NoDaemon,
-            format!("the daemon at {} does not answer", place.path),
+            format!("the daemon at `{}` does not answer", place.path),
             Some("look whether it is stopped or stuck, and start it again".to_owned())
         )
     );
@@ -292,9 +292,12 @@ fn a_stranger_is_not_believed() {
     };
     assert_eq!(
         answered("HTTP/1.1 400 Bad Request\n"),
-        "the socket PATH: a line that is no reply: expected value at line 1 column 1"
+        "the socket `PATH`: a line that is no reply: expected value at line 1 column 1"
     );
-    assert_eq!(answered("{\"id\":7,\"ok\":{}}\n"), "the socket PATH: a reply to nothing that was asked");
-    assert_eq!(answered("{\"id\":1,\"ok\":{}}\n"), "the socket PATH: no greeting: missing field `protocol`");
-    assert_eq!(answered("{\"id\":1"), "no daemon answers at PATH");
+    assert_eq!(answered("{\"id\":7,\"ok\":{}}\n"), "the socket `PATH`: a reply to nothing that was asked");
+    assert_eq!(
+        answered("{\"id\":1,\"ok\":{}}\n"),
+        "the socket `PATH`: no greeting: missing field `protocol`"
+    );
+    assert_eq!(answered("{\"id\":1"), "no daemon answers at `PATH`");
 }

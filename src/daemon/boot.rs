@@ -215,6 +215,7 @@ fn assemble(
             watch: settings.watch,
             diagnostics: Vec::new(),
         },
+        removed: Vec::new(),
         reload_running: None,
         reload_next: None,
         watcher: None,
@@ -283,6 +284,10 @@ impl Daemon {
     fn answered(&mut self, answer: Answer) {
         match answer {
             Answer::Prepared { run, prepared } => self.start(run, prepared.map(|boxed| *boxed)),
+            Answer::Withdrawn { harness, trouble: Some(cause) } => {
+                warn!(%harness, cause, "the skills of a removed harness stay where they are");
+            }
+            Answer::Withdrawn { .. } => {}
             Answer::Loaded(loaded) => self.loaded(*loaded),
             Answer::Told { ticket, result } => self.reply(ticket, result as Result<Value, ErrorBody>),
         }

@@ -138,6 +138,7 @@ impl Daemon {
         if let Some(token) = output.token.take() {
             self.handle.remove(token);
         }
+        output.log.finish();
         let dropped = output.log.dropped();
         if dropped > 0 {
             warn!(%run, dropped, "bytes of output were not written to the log");

@@ -9,7 +9,7 @@ use tracing::{error, info, warn};
 use super::signals::tell_manager;
 use super::source::readable;
 use super::state::Daemon;
-use crate::base::{Severity, json_one};
+use crate::base::{HarnessName, Severity, json_one};
 use crate::config::{Configuration, Loaded};
 use crate::host::watch::Watcher;
 use crate::host::{memory, notify};
@@ -42,6 +42,12 @@ impl Daemon {
                 self.config.state = ConfigState::Ok;
                 self.take_over(&configuration);
                 info!(harnesses = configuration.harnesses.len(), "configuration in force");
+                let stays = |name: &&HarnessName| configuration.harnesses.contains_key(*name);
+                let removed = self.supervisor.names().filter(|name| !stays(name));
+                let removed: Vec<_> =
+                    removed.filter_map(|name| self.supervisor.harness(name).cloned()).collect();
+                // Those of an earlier reload that are still stopping are among the names again.
+                self.removed = removed;
                 self.feed(Event::Configure(Arc::new(configuration)));
                 Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics}))
             }

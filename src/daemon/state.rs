@@ -95,6 +95,8 @@ pub(super) struct Daemon {
     pub(super) watcher: Option<Watcher>,
     pub(super) signals: Signals,
     pub(super) listener: Option<Listener>,
+    /// Harnesses that a reload removed; their shared skills are given up once they have stopped.
+    pub(super) removed: Vec<Arc<Harness>>,
     pub(super) wall_timer: WallTimer,
     pub(super) wall_timer_set: Option<Wall>,
     pub(super) started_at: Wall,
@@ -137,7 +139,18 @@ impl Daemon {
             self.feed(Event::Tick);
         }
         self.settle();
+        self.withdraw_removed();
         self.set_wall_timer();
+    }
+
+    fn withdraw_removed(&mut self) {
+        let gone = |harness: &Arc<Harness>| self.supervisor.harness(&harness.name).is_none();
+        let (due, waiting) = std::mem::take(&mut self.removed).into_iter().partition(gone);
+        self.removed = waiting;
+        let due: Vec<Arc<Harness>> = due;
+        for harness in due {
+            self.workers.withdraw(harness, Arc::clone(&self.around));
+        }
     }
 
     /// How long the loop may sleep; none: until something happens.

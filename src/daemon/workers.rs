@@ -8,10 +8,12 @@ use calloop::channel as answers;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::base::RunId;
+use crate::base::{HarnessName, RunId};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
-use crate::launch::{LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view};
+use crate::launch::{
+    LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view, withdraw_skills,
+};
 use crate::loader::{self, Selection};
 use crate::supervisor::Ticket;
 use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Source};
@@ -23,6 +25,7 @@ const STACK: usize = 512 * 1024;
 /// What a worker is asked.
 enum Question {
     Prepare { run: RunId, harness: Arc<Harness>, around: Arc<Surroundings> },
+    Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
     Load { selection: Selection, around: Arc<Surroundings> },
     Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
     Describe { ticket: Ticket, harness: Arc<Harness>, view: Box<HarnessView>, around: Arc<Surroundings> },
@@ -31,6 +34,7 @@ enum Question {
 /// What a worker answers.
 pub(super) enum Answer {
     Prepared { run: RunId, prepared: Result<Box<Prepared>, LaunchError> },
+    Withdrawn { harness: HarnessName, trouble: Option<String> },
     Loaded(Box<Loaded>),
     Told { ticket: Ticket, result: Result<Value, ErrorBody> },
 }
@@ -51,6 +55,11 @@ impl Workers {
 
     pub(super) fn prepare(&mut self, run: RunId, harness: Arc<Harness>, around: Arc<Surroundings>) {
         self.ask(Question::Prepare { run, harness, around });
+    }
+
+    /// Gives up what a harness that is gone owns in a target that it shared.
+    pub(super) fn withdraw(&mut self, harness: Arc<Harness>, around: Arc<Surroundings>) {
+        self.ask(Question::Withdraw { harness, around });
     }
 
     pub(super) fn load(&mut self, selection: Selection, around: Arc<Surroundings>) {
@@ -102,6 +111,10 @@ fn answer(question: Question) -> Answer {
     match question {
         Question::Prepare { run, harness, around } => {
             Answer::Prepared { run, prepared: prepare(&harness, run, &around).map(Box::new) }
+        }
+        Question::Withdraw { harness, around } => {
+            let trouble = withdraw_skills(&harness, &around).err().map(|cause| cause.to_string());
+            Answer::Withdrawn { harness: harness.name.clone(), trouble }
         }
         Question::Load { selection, around } => {
             Answer::Loaded(Box::new(loader::load_global(&selection, &around.home)))

@@ -131,19 +131,4 @@ mod tests {
         timer.set(None).unwrap();
         assert!(!readable(&timer, 0));
     }
-
-    /// SCH-5: setting the clock wakes the waiter. The clock is set to what it shows.
-    #[test]
-    #[ignore = "sets the machine's clock, though to the time it shows; needs root"]
-    fn a_clock_that_is_set_wakes_the_waiter() {
-        use nix::time::{ClockId, clock_gettime, clock_settime};
-        let timer = WallTimer::new().unwrap();
-        timer.set(Some(now().wall + Duration::from_secs(3600))).unwrap();
-        assert!(!readable(&timer, 0));
-        let clock = ClockId::CLOCK_REALTIME;
-        clock_settime(clock, clock_gettime(clock).unwrap()).unwrap();
-        assert!(readable(&timer, 10_000));
-        assert_eq!(timer.read().unwrap(), Some(WallEvent::ClockChanged));
-        assert_eq!(timer.read().unwrap(), None);
-    }
 }

@@ -81,7 +81,7 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
 /// # Errors
 /// [`LaunchError::Synthesis`].
 pub fn shown_command(harness: &Harness, around: &Surroundings) -> Result<Vec<String>, LaunchError> {
-    let native = skills_job(harness, around).map(|job| native_skills(&skills::survey(&job)));
+    let native = skills_job(harness, around).map(|job| native_skills(&skills::survey(&job), &[]));
     let prompt = match &harness.work {
         Work::Prompt { prompt: PromptSource::Text(text), .. } => Some(text.as_str()),
         Work::Prompt { prompt: PromptSource::File(_), .. } => Some("<prompt>"),
@@ -125,16 +125,18 @@ fn handover_dir(harness: &Harness, around: &Surroundings) -> Option<Utf8PathBuf>
     }
 }
 
-fn native_skills(merged: &skills::Merged) -> Vec<NativeSkill> {
-    let projected = |name: &str| merged.skills.iter().any(|skill| skill.name == name);
+/// The copies that the agent would find by itself, as the adapter hides them. Where the winner is
+/// not projected (its name is taken, or it is too large) its native copy is left in sight.
+fn native_skills(merged: &skills::Merged, occupied: &[String]) -> Vec<NativeSkill> {
     let native = merged.native.iter();
     native
         .map(|copy| NativeSkill {
             name: copy.name.clone(),
             dir: copy.source.clone(),
             shadowed: copy.shadowed,
-            projected: projected(&copy.name),
+            projected: copy.projected && !occupied.contains(&copy.name),
         })
+        .filter(|copy| copy.projected || copy.shadowed || !merged.wins(&copy.name))
         .collect()
 }
 
@@ -150,7 +152,8 @@ fn project(
     let failed = |cause| LaunchError::Skills { cause };
     let projection = skills::project(&job, &merged).map_err(failed)?;
     warnings.extend(projection.warnings.iter().map(ToString::to_string));
-    Ok((projection.skills, Some(native_skills(&merged))))
+    let native = native_skills(&merged, &projection.occupied);
+    Ok((projection.skills, Some(native)))
 }
 
 fn read_env_file(

@@ -6,7 +6,7 @@ use super::environment::Surroundings;
 use super::prepare::workdir;
 use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
 use crate::config::{Declared, Harness};
-use crate::skills::{self, Job, Root, Target};
+use crate::skills::{self, Job, Merged, NativeDir, Root, SkillError, Target};
 use crate::wire::{SkillRank, SkillsView};
 
 /// The directory of project-local skills that every agent shares.
@@ -26,7 +26,6 @@ pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
         learned: around.state.join("learned"),
         displaced: around.state.join("skills-displaced"),
         native: facts.native.iter().flat_map(|place| native_dirs(place, &workdir)).collect(),
-        hides_native: facts.native.iter().all(|place| place.hides(false)),
         bounds: around.bounds,
     })
 }
@@ -46,6 +45,21 @@ pub fn skills_view(harness: &Harness, around: &Surroundings) -> SkillsView {
             native: Vec::new(),
             warnings: Vec::new(),
         },
+    }
+}
+
+/// Gives up what a harness owns in a target that it shares (SKL-8): a copy goes with its last owner.
+/// A private target is left: the harness may come back.
+///
+/// # Errors
+/// [`SkillError`], when the target cannot be written.
+pub fn withdraw_skills(harness: &Harness, around: &Surroundings) -> Result<(), SkillError> {
+    let shared = skills_job(harness, around).filter(|job| job.target.as_ref().is_some_and(|to| !to.private));
+    match shared {
+        Some(job) if job.target.as_ref().is_some_and(|to| to.dir.exists()) => {
+            skills::project(&job, &Merged::default()).map(drop)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -92,14 +106,15 @@ fn roots(harness: &Harness, facts: &SkillFacts, workdir: &Utf8Path) -> Vec<Root>
 }
 
 /// The directories behind one place where the agent looks by itself.
-fn native_dirs(place: &NativePlace, workdir: &Utf8Path) -> Vec<Utf8PathBuf> {
-    match &place.base {
+fn native_dirs(place: &NativePlace, workdir: &Utf8Path) -> Vec<NativeDir> {
+    let paths = match &place.base {
         NativeBase::Home(dir) => vec![dir.clone()],
         NativeBase::Workdir(dir) if place.upward => {
             upward_to_git_root(workdir).into_iter().map(|parent| parent.join(dir)).collect()
         }
         NativeBase::Workdir(dir) => vec![workdir.join(dir)],
-    }
+    };
+    paths.into_iter().map(|path| NativeDir { path, hidden: place.hidden }).collect()
 }
 
 /// The directory and its parents up to the one that holds `.git`; outside a repository the

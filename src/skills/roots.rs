@@ -16,7 +16,8 @@ use super::merge::{Candidate, Winner, merge};
 use super::read::SKILL_FILE;
 use super::stamp::{Base, stamp};
 use super::warning::{Warning, WarningKind, plain, shown};
-use super::{Bounds, Job, Merged, MergedSkill, Native, Root, Seen, target};
+use super::{Bounds, Job, Merged, MergedSkill, Native, NativeDir, Root, Seen, target};
+use crate::adapter::Hidden;
 use crate::wire::{RootState, RootView, SkillRank};
 
 /// Reads all roots and merges what they hold. It never fails: what cannot be
@@ -227,7 +228,7 @@ impl Survey<'_> {
     /// What the agent finds by itself, and which of it lost.
     fn natives(&mut self) {
         let mut found = Vec::new();
-        for place in &self.job.native {
+        for NativeDir { path: place, hidden } in &self.job.native {
             let Ok(real) = place.canonicalize_utf8() else { continue };
             let is_target = self.target.as_ref() == Some(&real);
             let children = match list(&real) {
@@ -246,7 +247,7 @@ impl Survey<'_> {
                         .get(&name)
                         .is_some_and(|entry| entry.owners.contains(self.job.harness.as_str()));
                 if !ours && is_copy_name(&name) && holds_skill_file(&real.join(&name)).unwrap_or(false) {
-                    found.push(self.native(name, place, &real));
+                    found.push(self.native(name, place, &real, *hidden));
                 }
             }
         }
@@ -263,16 +264,19 @@ impl Survey<'_> {
         self.merged.native = found;
     }
 
-    fn native(&self, name: String, place: &Utf8Path, real: &Utf8Path) -> Native {
+    fn native(&self, name: String, place: &Utf8Path, real: &Utf8Path, hidden: Hidden) -> Native {
         let winner = self.merged.find(&name);
         let shadowed = winner.is_some_and(|winner| winner.resolved != resolve(&real.join(&name)));
-        Native {
-            source: place.join(&name),
-            shadowed,
-            projected: winner.is_some_and(|winner| !winner.is_left_out()),
-            visible: !self.job.hides_native,
-            name,
-        }
+        let projected = winner.is_some_and(|winner| !winner.is_left_out());
+        // The copy that won and is not projected stays in sight where copies are hidden singly.
+        let stays = winner.is_some() && !projected && !shadowed;
+        let visible = match hidden {
+            Hidden::Never => true,
+            Hidden::Always => false,
+            Hidden::Copies => stays,
+            Hidden::Unmerged => projected || stays,
+        };
+        Native { source: place.join(&name), shadowed, projected, visible, name }
     }
 }
 

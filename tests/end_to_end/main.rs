@@ -1,5 +1,7 @@
 //! The program as its users meet it: the real binary, real processes, a fresh home.
 
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
+
 mod bad_input;
 mod control;
 mod daemon;

@@ -42,10 +42,7 @@ fn once_and_the_daemon_never_run_one_harness_twice() {
     let refused = home.harnessd(&["once", "job"]);
     assert_eq!(refused.code, 1);
     let pid = home.daemon_pid();
-    assert_eq!(
-        refused.err,
-        format!("error: harness `job` runs already, under process {pid}\n")
-    );
+    assert_eq!(refused.err, format!("error: harness `job` runs already, under process {pid}\n"));
     home.ok(&["stop", "job", "--wait"]);
     let mut once = home.command(&["once", "job"]).spawn().unwrap();
     until("it runs in the foreground", || (home.processes_with(&mark).len() == 1).then_some(()));

@@ -1,5 +1,7 @@
 //! Roots and the merge: SKL-1 to SKL-5, SKL-11, SKL-14.
 
+use crate::adapter::Hidden;
+use crate::skills::NativeDir;
 use std::fs;
 
 use super::place::{Place, link, messages, set_mode, write};
@@ -237,8 +239,9 @@ fn native_copies_are_listed() {
     let winner = place.skill("project", "playbook", "");
     let loser = place.skill("native", "playbook", "");
     let alone = place.skill("native", "other", "");
-    place.job.native = vec![place.home.join("native"), place.home.join("project"), place.home.join("none")];
-    place.job.hides_native = false;
+    let dirs = ["native", "project", "none"].map(|dir| place.home.join(dir));
+    let natives = |hidden| dirs.clone().map(|path| NativeDir { path, hidden }).to_vec();
+    place.job.native = natives(Hidden::Never);
     let listed = |place: &Place| -> Vec<_> {
         let merged = survey(&place.job);
         let native = merged.native.into_iter();
@@ -257,7 +260,7 @@ fn native_copies_are_listed() {
         warned(&place),
         [format!("skill `playbook`: the agent also sees the shadowed copy at {loser}")]
     );
-    place.job.hides_native = true;
+    place.job.native = natives(Hidden::Copies);
     assert_eq!(listed(&place), expected(false));
     assert_eq!(warned(&place), Vec::<String>::new());
 }

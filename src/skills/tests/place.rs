@@ -30,7 +30,6 @@ impl Place {
             learned: home.join("learned"),
             displaced: home.join("displaced"),
             native: vec![],
-            hides_native: true,
             bounds: Bounds::default(),
         };
         let mut place = Self { _dir: dir, home, job };

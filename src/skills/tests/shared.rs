@@ -1,5 +1,7 @@
 //! A target that is shared with other harnesses and with people: SKL-8.
 
+use crate::adapter::Hidden;
+use crate::skills::NativeDir;
 use std::fs;
 use std::thread;
 
@@ -199,8 +201,7 @@ fn the_rest_of_a_shared_target_is_native() {
     let mut place = Place::shared();
     place.skill("global", "alpha", "");
     let mine = place.skill("target", "mine", "");
-    place.job.native = vec![place.target()];
-    place.job.hides_native = false;
+    place.job.native = vec![NativeDir { path: place.target(), hidden: Hidden::Never }];
     place.project();
     let native: Vec<_> =
         survey(&place.job).native.into_iter().map(|copy| (copy.source, copy.shadowed)).collect();

@@ -1,5 +1,7 @@
 //! What `harnessd skills` shows: SKL-3.
 
+use crate::adapter::Hidden;
+use crate::skills::NativeDir;
 use std::fs;
 
 use super::place::{Place, contents, write};
@@ -44,7 +46,7 @@ fn states_tell_what_the_next_start_will_do() {
 fn the_view_is_the_documented_object() {
     let mut place = Place::new();
     let alpha = place.skill("global", "alpha", "");
-    place.job.native = vec![place.home.join("global")];
+    place.job.native = vec![NativeDir { path: place.home.join("global"), hidden: Hidden::Always }];
     fs::create_dir(place.target()).unwrap();
     let shown = serde_json::to_value(view(&place.job, &survey(&place.job))).unwrap();
     assert_eq!(

@@ -121,7 +121,7 @@ fn a_reader_sees_what_a_writer_commits() {
     drop(writer);
     assert_eq!(reader.open_runs(), Ok(vec![started(1, "tick")]));
     let error = reader.commit(&[Record::RunStarted(started(2, "tick"))]).unwrap_err();
-    assert_eq!(error.to_string(), format!("state store {}: it was opened for reading only", state.file()));
+    assert_eq!(error.to_string(), format!("state store `{}`: it was opened for reading only", state.file()));
     assert_eq!(reader.prune(&name("tick"), 0), Err(error));
 }
 
@@ -175,7 +175,7 @@ fn an_unwritable_directory_is_said() {
     let error = read_only(&state, || refused(&state.dir));
     assert_eq!(
         error.to_string(),
-        format!("state store {}: cannot be written: permission denied", state.file())
+        format!("state store `{}`: cannot be written: permission denied", state.file())
     );
     assert_eq!(error.body().help.as_deref(), Some("check owner and mode of the file and its directory"));
     assert_eq!(state.names(), [""; 0]);
@@ -189,7 +189,7 @@ fn an_unwritable_directory_is_said() {
     let error = Store::open(&blocked).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("state store {blocked}/state.db: cannot be written: its directory is a file")
+        format!("state store `{blocked}/state.db`: cannot be written: its directory is a file")
     );
     assert!(Store::open_read(&blocked).unwrap().is_none());
 }
@@ -206,17 +206,17 @@ fn a_file_that_is_no_store_is_refused() {
     let text = State::new();
     fs::create_dir(&text.dir).unwrap();
     fs::write(text.file(), "not a database at all ".repeat(100)).unwrap();
-    assert_eq!(refused(&text), "state store DIR/state.db: not a database");
+    assert_eq!(refused(&text), "state store `DIR/state.db`: not a database");
     assert_eq!(fs::read_to_string(text.file()).unwrap(), "not a database at all ".repeat(100));
 
     let directory = State::new();
     fs::create_dir_all(directory.file()).unwrap();
-    assert_eq!(refused(&directory), "state store DIR/state.db: cannot be opened: it is a directory");
+    assert_eq!(refused(&directory), "state store `DIR/state.db`: cannot be opened: it is a directory");
 
     let foreign = State::new();
     fs::create_dir(&foreign.dir).unwrap();
     foreign.raw().execute_batch("CREATE TABLE t (x)").unwrap();
-    assert_eq!(refused(&foreign), "state store DIR/state.db: a database of another program");
+    assert_eq!(refused(&foreign), "state store `DIR/state.db`: a database of another program");
     assert_eq!(foreign.names(), ["state.db"]);
 }
 
@@ -230,7 +230,7 @@ fn a_newer_store_is_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "state store {}: its schema has version 7, this program knows versions up to 1",
+            "state store `{}`: its schema has version 7, this program knows versions up to 1",
             state.file()
         )
     );
@@ -251,7 +251,7 @@ fn a_locked_store_is_said() {
     let other = state.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = store.commit(&[Record::RunStarted(started(1, "tick"))]).unwrap_err();
-    assert_eq!(error.to_string(), format!("state store {}: database is locked", state.file()));
+    assert_eq!(error.to_string(), format!("state store `{}`: database is locked", state.file()));
     other.execute_batch("ROLLBACK").unwrap();
     store.commit(&[Record::RunStarted(started(1, "tick"))]).unwrap();
     assert_eq!(store.open_runs().unwrap().len(), 1);
@@ -270,7 +270,7 @@ fn a_full_disk_is_said_and_loses_nothing() {
     bound(&store, 1);
     let turn: Vec<Record> = (2..500).map(|n| Record::RunEnded(ended(n, "tick", Outcome::Ok))).collect();
     let error = store.commit(&turn).unwrap_err();
-    assert_eq!(error.to_string(), format!("state store {}: the disk is full", state.file()));
+    assert_eq!(error.to_string(), format!("state store `{}`: the disk is full", state.file()));
     assert_eq!(error.body().help.as_deref(), Some("free some space on that disk"));
     assert_eq!(store.runs(&RunQuery::default()), Ok(vec![started(1, "tick")]));
     bound(&store, 1 << 20);
@@ -288,7 +288,7 @@ fn a_row_that_makes_no_sense_is_named() {
     assert_eq!(
         store.open_runs().unwrap_err().to_string(),
         format!(
-            "state store {}: row `{}`, column `trigger`: `whim` is no trigger",
+            "state store `{}`: row `{}`, column `trigger`: `whim` is no trigger",
             state.file(),
             super::id(1)
         )

@@ -124,14 +124,17 @@ fn a_turn_is_remembered_whole_or_not_at_all() {
     assert_eq!(error.problem, StoreProblem::NoSuchRun(id(2)));
     assert_eq!(
         error.to_string(),
-        format!("state store {}: run 0192a000-0000-7002-8000-000000000002 is not recorded", state.file())
+        format!("state store `{}`: run 0192a000-0000-7002-8000-000000000002 is not recorded", state.file())
     );
     assert_eq!(store.runs(&RunQuery::default()), Ok(Vec::new()));
     assert_eq!(store.remembered(), Ok(crate::store::Remembered::default()));
 
     store.commit(&turn[..3]).unwrap();
     let twice = store.commit(&[Record::Skipped(skipped(3, "tick")), turn[0].clone()]).unwrap_err();
-    assert_eq!(twice.to_string(), format!("state store {}: UNIQUE constraint failed: runs.id", state.file()));
+    assert_eq!(
+        twice.to_string(),
+        format!("state store `{}`: UNIQUE constraint failed: runs.id", state.file())
+    );
     assert_eq!(store.runs(&RunQuery::default()), Ok(vec![started(1, "tick")]));
 }
 
