@@ -13,4 +13,5 @@ mod scenarios;
 mod schedules;
 mod support;
 mod terminal;
+mod tour;
 mod traps;
