@@ -145,3 +145,35 @@ fn an_idle_daemon_does_not_wake_up() {
     std::thread::sleep(std::time::Duration::from_secs(2));
     assert_eq!(switches() - before, 0, "wake-ups in two idle seconds");
 }
+
+/// CTL-1: the service manager is told READY, RELOADING, STOPPING and that the loop turns; no child hears of it.
+#[test]
+fn the_service_manager_is_told() {
+    use std::os::unix::net::UnixDatagram;
+    let mut home = Home::new("[harness.env]\noneshot = true\ncmd = \"env\"\n");
+    let socket = UnixDatagram::bind(home.path("notify")).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    home.set("NOTIFY_SOCKET", &home.text("notify"));
+    home.set("WATCHDOG_USEC", "200000");
+    home.start_daemon();
+    let heard = |wanted: &str| {
+        let mut buffer = [0; 4096];
+        until(wanted, || {
+            let count = socket.recv(&mut buffer).unwrap();
+            String::from_utf8_lossy(&buffer[..count])
+                .lines()
+                .any(|line| line.starts_with(wanted))
+                .then_some(())
+        });
+    };
+    heard("READY=1");
+    heard("WATCHDOG=1");
+    home.ok(&["reload"]);
+    heard("RELOADING=1");
+    heard("READY=1");
+    home.ok(&["start", "env", "--wait"]);
+    let log = home.log("env");
+    assert!(!log.contains("NOTIFY_SOCKET") && !log.contains("WATCHDOG"), "{log}");
+    home.stop_daemon();
+    heard("STOPPING=1");
+}

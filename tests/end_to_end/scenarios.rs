@@ -522,3 +522,39 @@ fn an_agent_that_hangs_is_stopped_and_a_signal_is_named() {
         (&json!("SIGSEGV"), &json!("killed by SIGSEGV"))
     );
 }
+
+/// SKL-8, SKL-14: an agent that cannot be told where to look gets its copies into a directory of the
+/// project, where a manifest says which are harnessd's; what the user has there is left alone, other
+/// copies are hidden, and a removed harness gives its copies up.
+#[test]
+fn a_shared_target_belongs_to_its_user() {
+    let config = "[harness.a]\nagent = \"codex\"\nprompt = \"stand-in:argv\"\nskill_paths = [\"~/team\"]\nworkdir = \"~/app\"\n";
+    let mut home = home("");
+    fs::create_dir(home.path("bin")).unwrap();
+    symlink(stand_in_dir().join("claude"), home.path("bin/codex")).unwrap();
+    home.set("PATH", &path_with(&home.path("bin")));
+    home.configure(config);
+    skill(&home, "team", "ours", "team");
+    skill(&home, "team", "taken", "team");
+    skill(&home, "app/.codex/skills", "taken", "user");
+    skill(&home, ".codex/skills", "native", "home");
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    assert!(home.read("app/.codex/skills/ours/SKILL.md").contains("from team"));
+    assert!(home.read("app/.codex/skills/taken/SKILL.md").contains("from user"));
+    assert!(home.read("app/.codex/skills/native/SKILL.md").contains("from home"));
+    let argv = argv(&home.log("a"));
+    let hidden = argv.iter().find(|word| word.starts_with("skills.config=")).unwrap();
+    assert!(
+        hidden.contains(&home.text(".codex/skills/native/SKILL.md")),
+        "the other copy is hidden: {hidden}"
+    );
+    assert!(!hidden.contains(&home.text("app/.codex/skills/ours")), "the projection is not: {hidden}");
+    assert!(home.daemon_log().contains("taken"), "the occupied name is said: {}", home.daemon_log());
+    home.configure("");
+    until("the copies are given up", || {
+        (!home.path("app/.codex/skills/ours").exists() && !home.path("app/.codex/skills/native").exists())
+            .then_some(())
+    });
+    assert!(home.read("app/.codex/skills/taken/SKILL.md").contains("from user"));
+}
