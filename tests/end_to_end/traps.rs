@@ -257,3 +257,54 @@ fn trap_23_stale_files_do_not_matter() {
     home.start_daemon();
     home.ok(&["status"]);
 }
+
+/// Trap 6, LIF-8: a pid that the daemon has reaped may be anybody's. In a namespace of pids of its own
+/// the number of a dead main process is given to a stranger while the run's leftovers are still being
+/// ended: the kill does not reach it. (`tests/host/tree.rs` pins the same without a namespace.)
+#[test]
+fn trap_6_a_stranger_with_a_recycled_pid_lives() {
+    let home = Home::new(
+        "[harness.h]\noneshot = true\ncmd = \"sh\"\n\
+         args = [\"-c\", \"setsid sh -c 'trap \\\"\\\" TERM; touch deaf; while :; do sleep 0.1; done' & while [ ! -e deaf ]; do sleep 0.02; done\"]\n\
+         workdir = \"~\"\nstop_timeout = \"2s\"\n",
+    );
+    home.write(
+        "recycle",
+        r#"set -eu
+harnessd run 2> daemon.log & daemon=$!
+until harnessd status > /dev/null 2>&1; do sleep 0.05; done
+harnessd start h > /dev/null
+until harnessd list | grep -q stopping; do sleep 0.02; done
+main=$(harnessd runs h --json | tr -d ' ,' | sed -n 's/^"pid"://p')
+while :; do
+    echo $((main - 1)) > /proc/sys/kernel/ns_last_pid
+    setsid sleep 1000 & stranger=$!
+    [ $stranger = $main ] && break
+    kill $stranger
+done
+harnessd list | grep -q stopping && echo recycled in time
+until harnessd list | grep -q stopped; do sleep 0.05; done
+kill -0 $main && echo the stranger lives
+kill $main $daemon
+wait $daemon
+"#,
+    );
+    let mut command = std::process::Command::new("unshare");
+    let root = nix::unistd::geteuid().is_root();
+    command.args(if root {
+        ["-pf", "--mount-proc"].as_slice()
+    } else {
+        ["-Urpf", "--mount-proc"].as_slice()
+    });
+    let programs = std::path::Path::new(env!("CARGO_BIN_EXE_harnessd")).parent().unwrap();
+    command.args(["sh", "recycle"]).env_clear().env("HOME", home.path("")).current_dir(home.path(""));
+    command.env("PATH", crate::support::path_with(programs));
+    let output = command.output().unwrap();
+    let refused = String::from_utf8_lossy(&output.stderr).contains("unshare failed");
+    if refused && !root {
+        // No namespace for this user on this machine; the host's own test has judged.
+        return;
+    }
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said, "recycled in time\nthe stranger lives\n", "{output:?}\n{}", home.daemon_log());
+}
