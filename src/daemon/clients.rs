@@ -60,6 +60,7 @@ impl Clients {
         };
         bytes.push(b'\n');
         if client.waiting > MOST_WAITING {
+            warn!(waiting = client.waiting, "a client that does not read is dropped");
             client.give_up();
         } else {
             client.waiting += bytes.len();
