@@ -6,7 +6,7 @@ use tracing::{error, info, warn};
 
 use super::output::Output;
 use super::state::{Asker, Daemon, Live, Main};
-use crate::base::{HarnessName, RunId, Trigger};
+use crate::base::{HarnessName, Outcome, RunId, Trigger};
 use crate::config::Harness;
 use crate::host::logs::{self, LogWriter};
 use crate::host::process::{SpawnError, spawn};
@@ -100,7 +100,6 @@ impl Daemon {
         }
         if let Err(cause) = self.locks.acquire(&harness.name) {
             let cause = cause.to_string();
-            warn!(harness = %harness.name, %run, %cause, "not started");
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::AlreadyRunning });
         }
         let live = Live { harness: Arc::clone(&harness), main: Main::Preparing, ending: None, output: None };
@@ -162,7 +161,6 @@ impl Daemon {
     fn not_spawned(&mut self, run: RunId, code: ErrorCode, cause: String) {
         if let Some(live) = self.live.remove(&run) {
             self.unlock(&live.harness.name);
-            warn!(harness = %live.harness.name, %run, %cause, "not started");
         }
         self.feed(Event::NotSpawned { run, cause, code });
     }
@@ -211,15 +209,18 @@ impl Daemon {
 
 fn log_event(kind: &EventKind) {
     match kind {
-        EventKind::RunEnded { run } => info!(
-            harness = %run.harness, run = %run.id,
-            outcome = run.outcome.map_or("", |outcome| outcome.as_str()),
-            cause = run.cause.as_deref().unwrap_or_default(),
-            signal = run.signal.as_deref().unwrap_or_default(),
-            "ended"
-        ),
+        EventKind::RunEnded { run } => {
+            let (harness, id) = (&run.harness, run.id);
+            let (outcome, cause) = (run.outcome.map(Outcome::as_str), run.cause.as_deref());
+            match run.outcome {
+                Some(Outcome::Ok | Outcome::Stopped | Outcome::Replaced) => {
+                    info!(%harness, run = %id, outcome, cause, "ended");
+                }
+                _ => warn!(%harness, run = %id, outcome, cause, "ended"),
+            }
+        }
         EventKind::FiringSkipped { run } => {
-            info!(harness = %run.harness, cause = run.cause.as_deref().unwrap_or_default(), "firing skipped");
+            info!(harness = %run.harness, cause = run.cause.as_deref(), "firing skipped");
         }
         EventKind::Flapping { harness, exits } => warn!(%harness, exits, "in a crash loop"),
         EventKind::StateChanged { .. }

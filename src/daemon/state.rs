@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use calloop::LoopHandle;
 use camino::Utf8PathBuf;
@@ -24,6 +25,9 @@ use crate::loader::Selection;
 use crate::store::Store;
 use crate::supervisor::{Effect, Event, Supervisor, Ticket};
 use crate::wire::{ConfigState, ErrorBody, Record};
+
+/// How often a state store that could not be written is tried again.
+const STORE_RETRY: Duration = Duration::from_secs(2);
 
 /// A run that the shell still has to do with.
 #[derive(Debug)]
@@ -139,6 +143,9 @@ impl Daemon {
             self.feed(Event::Tick);
         }
         self.settle();
+        if self.store_trouble.is_some() {
+            self.commit(Vec::new());
+        }
         self.withdraw_removed();
         self.set_wall_timer();
     }
@@ -154,9 +161,10 @@ impl Daemon {
     }
 
     /// How long the loop may sleep; none: until something happens.
-    pub(super) fn patience(&self) -> Option<std::time::Duration> {
+    pub(super) fn patience(&self) -> Option<Duration> {
         let now = Self::now().mono;
-        self.supervisor.deadline().map(|at| at.since(now))
+        let retry = self.store_trouble.is_some().then_some(STORE_RETRY);
+        self.supervisor.deadline().map(|at| at.since(now)).into_iter().chain(retry).min()
     }
 
     /// Whether nothing is left to do after a shutdown or a foreground run.
