@@ -44,7 +44,7 @@ pub use discover::{
     DROP_IN_DIR, FILE_NAME, GlobalCandidates, file_kind, global_candidates, project_candidates, sanitise,
 };
 pub use keys::{Key, TableKind, known_keys};
-pub use load::load;
+pub use load::{load, project_name};
 pub use model::{
     Configuration, DaemonSettings, Declared, Harness, Mode, Origin, Project, PromptSource, Timetable, Work,
 };
@@ -126,6 +126,9 @@ pub struct Surroundings {
 pub struct Loaded {
     /// The configuration; none if there is any error.
     pub configuration: Option<Configuration>,
+    /// The daemon's settings, as far as they can be told: a single value that is right survives
+    /// the mistakes around it, so that a broken file does not move the state directory.
+    pub settings: DaemonSettings,
     /// All mistakes and doubts, in the order of files and places.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that they point into.

@@ -6,6 +6,7 @@
 //! with `unsafe`, each use with its argument.
 
 pub mod clock;
+pub mod console;
 pub mod entropy;
 pub mod files;
 pub mod limits;

@@ -72,14 +72,14 @@ impl Selection {
     }
 }
 
-/// The daemon's settings: those of the configuration, or where that has mistakes the built-in ones
-/// under the environment's.
-#[must_use]
-pub fn settings(loaded: &Loaded, home: &Utf8Path) -> DaemonSettings {
-    match &loaded.configuration {
-        Some(found) => found.daemon.clone(),
-        None => load(&[], home).configuration.map(|empty| empty.daemon).unwrap_or_default(),
-    }
+/// The name of the project that a file declares, as far as the file can be read.
+///
+/// # Errors
+/// What is wrong with the file, in words.
+pub fn project_name(file: &Utf8Path) -> Result<String, String> {
+    let text = read(file).map_err(|diagnostic| diagnostic.message)?;
+    config::project_name(&Input { file: file.to_owned(), kind: FileKind::Project, text })
+        .map_err(|diagnostic| diagnostic.message)
 }
 
 /// A configuration without harnesses.

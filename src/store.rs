@@ -4,7 +4,7 @@
 //! there whole or not at all, whatever kills the process. A claimed slot is on
 //! the disk before the claim is answered (LIF-9).
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -175,6 +175,22 @@ impl Store {
     /// If the store cannot be read.
     pub fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
         self.read(read::open_runs)
+    }
+
+    /// Runs of `harness` without an outcome, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn open_runs_of(&self, harness: &HarnessName) -> Result<Vec<Run>, StoreError> {
+        self.read(|connection| read::open_runs_of(connection, harness))
+    }
+
+    /// How long a commit waits for another process's transaction.
+    ///
+    /// # Errors
+    /// If the store refuses.
+    pub fn set_patience(&mut self, patience: Duration) -> Result<(), StoreError> {
+        self.read(|connection| Ok(connection.busy_timeout(patience)?))
     }
 
     /// What a daemon that starts must know.

@@ -26,6 +26,9 @@ pub(super) struct Common {
     /// The control socket [env: HARNESSD_SOCKET] [default: $XDG_RUNTIME_DIR/harnessd/harnessd.sock]
     #[arg(long, global = true, value_name = "PATH")]
     pub(super) socket: Option<Utf8PathBuf>,
+    /// Take bare names as global harnesses, though inside a project
+    #[arg(long, global = true)]
+    pub(super) global: bool,
     /// Print JSON, whose keys stay
     #[arg(long, global = true)]
     pub(super) json: bool,

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 
 use super::args::Common;
 use super::failure::Failure;
-use crate::base::{HarnessName, Wall, parse_duration};
+use crate::base::{HarnessName, Severity, Wall, parse_duration};
 use crate::client::Client;
 use crate::config::Loaded;
 use crate::config::{Configuration, DaemonSettings, Harness};
@@ -14,7 +14,7 @@ use crate::daemon::Options;
 use crate::host::limits::InheritedLimits;
 use crate::host::{clock, files};
 use crate::launch::Surroundings;
-use crate::loader::{self, Selection};
+use crate::loader::{self, Selection, project_name};
 use crate::skills::Bounds;
 use crate::wire::{ErrorBody, ErrorCode, Op};
 
@@ -26,6 +26,7 @@ pub(super) struct Context {
     pub(super) selection: Selection,
     state_dir: Option<Utf8PathBuf>,
     socket: Option<Utf8PathBuf>,
+    global: bool,
 }
 
 impl Context {
@@ -38,7 +39,7 @@ impl Context {
         let selection = Selection::find(flag.as_deref(), &env, &cwd, &home);
         let state_dir = common.state_dir.as_ref().map(absolute);
         let socket = common.socket.as_ref().map(absolute);
-        Self { env, home, cwd, selection, state_dir, socket }
+        Self { env, home, cwd, selection, state_dir, socket, global: common.global }
     }
 
     /// What the daemon is told.
@@ -54,7 +55,7 @@ impl Context {
     /// The settings of the global file, or the built-in ones when it has errors.
     fn settings(&self) -> DaemonSettings {
         let loaded = loader::load_global(&self.selection, &self.home);
-        loader::settings(&loaded, &self.home)
+        loaded.settings
     }
 
     /// The state directory: flag or variable, then `[daemon]`, then the usual place.
@@ -89,9 +90,10 @@ impl Context {
     /// The valid configuration, or the error that says how to see the mistakes.
     pub(super) fn configuration(&self) -> Result<Configuration, Failure> {
         let loaded = self.load();
-        let errors = loaded.diagnostics.len();
+        let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
         loaded.configuration.ok_or_else(|| {
-            let message = format!("the configuration has mistakes ({errors} in all)");
+            let message =
+                format!("the configuration has {errors} error{}", if errors == 1 { "" } else { "s" });
             Failure::Said(
                 ErrorBody::new(ErrorCode::ConfigInvalid, message)
                     .help("run `harnessd validate` to see each with its place"),
@@ -99,16 +101,22 @@ impl Context {
         })
     }
 
-    /// The full name: inside a project a bare name means the project's harness of that name, if
-    /// it declares one (CTL-6).
-    pub(super) fn full_name(&self, name: &str) -> String {
-        if name.contains('/') || self.selection.project.is_none() {
-            return name.to_owned();
+    /// The full name: inside a project a bare name means `<project>/<name>`, whatever else there is
+    /// of that name (CTL-6); `--global` takes it as it is.
+    pub(super) fn full_name(&self, name: &str) -> Result<String, Failure> {
+        if name.contains('/') || self.global {
+            return Ok(name.to_owned());
         }
-        let loaded = self.load();
-        let declared = loaded.configuration.iter().flat_map(|found| found.harnesses.keys());
-        let own = declared.filter(|known| known.project().is_some() && known.local() == name);
-        own.map(ToString::to_string).next().unwrap_or_else(|| name.to_owned())
+        let Some(file) = &self.selection.project else { return Ok(name.to_owned()) };
+        match project_name(file) {
+            Ok(project) => Ok(format!("{project}/{name}")),
+            Err(cause) => {
+                let message = format!("the project that `{name}` belongs to cannot be told: {file}: {cause}");
+                Err(ErrorBody::new(ErrorCode::ConfigInvalid, message)
+                    .help("mend the file, or name the harness in full, or say `--global`")
+                    .into())
+            }
+        }
     }
 
     /// A declared harness by the name that was given.
@@ -117,7 +125,7 @@ impl Context {
         configuration: &Configuration,
         name: &str,
     ) -> Result<std::sync::Arc<Harness>, Failure> {
-        let full = self.full_name(name);
+        let full = self.full_name(name)?;
         let parsed = HarnessName::parse(&full).ok();
         let found = parsed.and_then(|name| configuration.harnesses.get(&name));
         found.cloned().ok_or_else(|| {

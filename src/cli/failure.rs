@@ -59,14 +59,36 @@ impl Failure {
     pub(super) fn body(&self) -> ErrorBody {
         match self {
             Self::Said(body) | Self::Daemon(DaemonError::Refused(body)) => body.clone(),
-            Self::Usage(message) => ErrorBody::new(ErrorCode::BadRequest, message.clone()),
-            Self::Daemon(cause @ DaemonError::Locked { cause: LockError::Held { .. }, .. }) => {
-                ErrorBody::new(ErrorCode::AlreadyRunning, cause.to_string())
-                    .help("stop that daemon, or choose another directory with `--state-dir`")
-            }
+            Self::Usage(message) => ErrorBody::new(ErrorCode::BadRequest, message.clone())
+                .help("`harnessd help` and `harnessd VERB --help` show what is understood"),
             Self::Store(cause) | Self::Daemon(DaemonError::Store(cause)) => cause.body(),
-            other => ErrorBody::new(ErrorCode::Internal, other.to_string()),
+            Self::Daemon(cause) => {
+                let code = match cause {
+                    DaemonError::Locked { cause: LockError::Held { .. }, .. } => ErrorCode::AlreadyRunning,
+                    _ => ErrorCode::Internal,
+                };
+                ErrorBody::new(code, cause.to_string()).help(daemon_help(cause))
+            }
+            Self::File { .. } | Self::Output(_) => ErrorBody::new(ErrorCode::Internal, self.to_string()),
         }
+    }
+}
+
+/// How to mend what keeps a daemon from running.
+const fn daemon_help(cause: &DaemonError) -> &'static str {
+    match cause {
+        DaemonError::Locked { cause: LockError::Held { .. }, .. } => {
+            "stop that daemon, or choose another directory with `--state-dir`"
+        }
+        DaemonError::StateDirectory { .. } | DaemonError::Locked { .. } => {
+            "make the directory writable for this user, or choose another with `--state-dir`"
+        }
+        DaemonError::Socket(_) => "choose another path with `--socket` or `HARNESSD_SOCKET`",
+        DaemonError::Setting(_) => "mend or unset the variable",
+        DaemonError::RecordsLost { .. } => {
+            "the log names each; make room on the disk or end what holds the store"
+        }
+        _ => "see the message; this machine refused what harnessd cannot do without",
     }
 }
 

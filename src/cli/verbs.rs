@@ -43,7 +43,7 @@ fn act(
     out: &mut Output,
     op: impl FnOnce(Vec<String>) -> Op,
 ) -> Result<std::process::ExitCode, Failure> {
-    let names = args.names.iter().map(|name| context.full_name(name)).collect();
+    let names = args.names.iter().map(|name| context.full_name(name)).collect::<Result<_, _>>()?;
     let answer = context.call(op(names))?;
     if out.is_json() {
         out.json(&answer)?;

@@ -98,6 +98,23 @@ impl File {
         Ok(Self { file: input.file.clone(), kind: input.kind, dir, document, text })
     }
 
+    /// What can be read of a file before its first syntax error: whole lines, so that a setting above
+    /// a slip further down is still known.
+    pub(super) fn salvage(input: &Input) -> Option<Self> {
+        let read = |text: &str| {
+            let shared: Arc<str> = text.into();
+            let input = Input { file: input.file.clone(), kind: input.kind, text: text.to_owned() };
+            Self::parse(&input, &shared, SourceText::new(Arc::clone(&shared)))
+        };
+        match read(&input.text) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                let before = input.text.get(..error.place.span.as_ref()?.start)?;
+                read(&before[..before.rfind('\n').map_or(0, |end| end + 1)]).ok()
+            }
+        }
+    }
+
     /// The root table.
     pub(super) fn root(&self) -> &Table {
         self.document.as_table()

@@ -114,13 +114,24 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     }
     found.extend(project_clashes(&all));
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
+    let settings = match files
+        .iter()
+        .zip(inputs)
+        .any(|(file, input)| file.is_none() && input.kind == FileKind::Global)
+    {
+        false => daemon.clone(),
+        true => {
+            let salvaged: Vec<Option<File>> = inputs.iter().map(File::salvage).collect();
+            daemon_of(&salvaged, surroundings, &mut Vec::new(), 0)
+        }
+    };
     found.sort_by_key(|(at, one)| (*at, one.place.span.as_ref().map_or(0, |span| span.start)));
     let diagnostics: Vec<Diagnostic> = found.into_iter().map(|(_, one)| one).collect();
     let failed = diagnostics.iter().any(|one| one.severity == Severity::Error);
     let files: Vec<Utf8PathBuf> = inputs.iter().map(|input| input.file.clone()).collect();
     let configuration =
         (!failed).then_some(Configuration { daemon, harnesses, registry: Arc::clone(&registry), files });
-    Loaded { configuration, diagnostics, sources }
+    Loaded { configuration, settings, diagnostics, sources }
 }
 
 /// Everything of each file but its harnesses.
@@ -210,4 +221,18 @@ fn daemon_of(
     let (settings, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
     found.extend(wrong.into_iter().map(|one| (after_all, one)));
     settings
+}
+
+/// The name of the project that a file declares (CFG-3), for whoever needs no more of it.
+///
+/// # Errors
+/// The first mistake that leaves the name in doubt.
+pub fn project_name(input: &Input) -> Result<String, Box<Diagnostic>> {
+    let shared: Arc<str> = input.text.as_str().into();
+    let file = File::parse(input, &shared, SourceText::new(Arc::clone(&shared)))?;
+    let (project, wrong) = tables::project(&file);
+    wrong
+        .into_iter()
+        .find(|one| one.severity == Severity::Error)
+        .map_or(Ok(project.name), |one| Err(Box::new(one)))
 }

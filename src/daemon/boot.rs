@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use calloop::timer::{TimeoutAction, Timer};
 use calloop::{EventLoop, PostAction, channel};
@@ -19,6 +21,7 @@ use super::workers::{Answer, Workers};
 use crate::base::{HarnessName, json_one};
 use crate::config::Loaded;
 use crate::config::{Configuration, DaemonSettings};
+use crate::host::console::Console;
 use crate::host::files::{self, Places};
 use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
@@ -36,6 +39,13 @@ use crate::wire::{ConfigState, ErrorBody, ErrorCode, Run};
 
 /// The buffer through which all output and requests pass.
 const BUFFER: usize = 64 * 1024;
+
+/// How long the loop may wait for another process's transaction; then the records wait instead.
+const STORE_PATIENCE: Duration = Duration::from_millis(50);
+/// How long a reader of a foreground run's output may stall at the end.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long records that could not be stored are tried again when the daemon ends.
+const LAST_TRIES: Duration = Duration::from_secs(5);
 
 /// Where a daemon finds its files.
 #[derive(Debug, Clone)]
@@ -95,13 +105,17 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     let mut event_loop = new_loop()?;
     let home = files::home_directory();
     let loaded = loader::load_global(&options.selection, &home);
-    let settings = loader::settings(&loaded, &home);
+    let settings = loaded.settings.clone();
+    if let Some(wrong) = loaded.diagnostics.iter().find(|one| one.code == "harnessd::config::bad_setting") {
+        return Err(DaemonError::Setting(wrong.message.clone()));
+    }
     let state = options.state_path(&settings);
     let socket_path = options.socket_path(&settings);
     make_state_dir(&state)?;
     let _lock = DirLock::acquire(&state.join("lock"))
         .map_err(|cause| DaemonError::Locked { path: state.clone(), cause })?;
     let mut store = Store::open(&state)?;
+    store.set_patience(STORE_PATIENCE)?;
     let locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
     close_lost(&mut store, &locks)?;
     let known = store.remembered()?;
@@ -119,6 +133,7 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     tell_manager(notify::ready("running"));
     turn_until_finished(&mut event_loop, &mut daemon)?;
     daemon.kill_unclaimed();
+    daemon.write_backlog()?;
     info!("stopped");
     Ok(())
 }
@@ -140,13 +155,20 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     let mut daemon =
         assemble(&event_loop, options, files::home_directory(), state.to_owned(), &settings, store, locks)?;
     daemon.foreground = true;
-    daemon.echo = !what.quiet;
+    if !what.quiet {
+        daemon.echo = Some(Console::stdout().map_err(DaemonError::system("standard output"))?);
+    }
     register(&mut daemon)?;
+    daemon.take_over(&what.configuration);
     let remembered = Remembered::default();
     daemon.feed(Event::Boot { configuration: Arc::new(what.configuration), remembered });
     let ticket = daemon.ticket(Asker::Foreground);
     daemon.feed(Event::Once { ticket, name: what.name });
     turn_until_finished(&mut event_loop, &mut daemon)?;
+    if let Some(echo) = &daemon.echo {
+        echo.finish(LAST_WORDS);
+    }
+    daemon.write_backlog()?;
     let reply = daemon.foreground_reply.take();
     let reply =
         reply.unwrap_or_else(|| Err(ErrorBody::new(ErrorCode::Internal, "the run gave no record")))?;
@@ -216,6 +238,9 @@ fn assemble(
             diagnostics: Vec::new(),
         },
         removed: Vec::new(),
+        remembered: None,
+        options: options.clone(),
+        restart_needed: Vec::new(),
         reload_running: None,
         reload_next: None,
         watcher: None,
@@ -225,7 +250,7 @@ fn assemble(
         wall_timer_set: None,
         started_at: clock::now().wall,
         foreground: false,
-        echo: false,
+        echo: None,
         foreground_reply: None,
         stopping: false,
     })
@@ -271,25 +296,51 @@ impl Daemon {
         self.config.diagnostics =
             loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
         super::reload::log_diagnostics(&loaded);
-        let settings = loader::settings(&loaded, &self.around.home);
-        let configuration = loaded.configuration.unwrap_or_else(|| {
-            self.config.state = ConfigState::Rejected;
-            error!("the configuration has errors: nothing of it is in force; mend it and reload");
-            loader::nothing(&settings)
-        });
-        self.take_over(&configuration);
-        self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
+        match loaded.configuration {
+            Some(configuration) => {
+                self.take_over(&configuration);
+                self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
+            }
+            None => {
+                self.config.state = ConfigState::Rejected;
+                error!("the configuration has errors: nothing of it is in force; mend it and reload");
+                self.remembered = Some(remembered);
+            }
+        }
     }
 
     fn answered(&mut self, answer: Answer) {
         match answer {
-            Answer::Prepared { run, prepared } => self.start(run, prepared.map(|boxed| *boxed)),
+            Answer::Prepared { run, stale, prepared } => {
+                self.commit(stale.into_iter().map(super::lost::closed).collect());
+                self.start(run, prepared.map(|boxed| *boxed));
+            }
             Answer::Withdrawn { harness, trouble: Some(cause) } => {
                 warn!(%harness, cause, "the skills of a removed harness stay where they are");
             }
             Answer::Withdrawn { .. } => {}
             Answer::Loaded(loaded) => self.loaded(*loaded),
             Answer::Told { ticket, result } => self.reply(ticket, result as Result<Value, ErrorBody>),
+        }
+    }
+
+    /// The last tries to store what could not be stored; what is lost for good is said, one by one.
+    fn write_backlog(&mut self) -> Result<(), DaemonError> {
+        let start = Instant::now();
+        self.commit(Vec::new());
+        while !self.backlog.is_empty() && start.elapsed() < LAST_TRIES {
+            thread::sleep(Duration::from_millis(50));
+            self.commit(Vec::new());
+        }
+        for record in &self.backlog {
+            error!(?record, "this record is lost");
+        }
+        match self.backlog.len() {
+            0 => Ok(()),
+            records => Err(DaemonError::RecordsLost {
+                records,
+                cause: self.store_trouble.clone().unwrap_or_default(),
+            }),
         }
     }
 

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use calloop::generic::Generic;
+use calloop::timer::{TimeoutAction, Timer};
 use calloop::{Interest, LoopHandle, Mode, PostAction, RegistrationToken};
 use serde::Serialize;
 use tracing::{debug, warn};
@@ -22,6 +24,9 @@ use crate::wire::{ErrorBody, ErrorCode, Event, Frames, Reply};
 const MOST: usize = 64;
 /// At most so many bytes wait for a client that does not read; a single longer reply passes.
 const MOST_WAITING: usize = 1 << 20;
+
+/// How long a client that was given up may take to read the notice.
+const NOTICE: Duration = Duration::from_secs(5);
 
 /// One connection.
 struct Client {
@@ -42,6 +47,8 @@ struct Client {
 pub(super) struct Clients {
     open: BTreeMap<u64, Client>,
     last: u64,
+    /// Clients that were dropped in this turn: what they asked for is nobody's any more.
+    gone: Vec<u64>,
 }
 
 /// What writing to a client came to.
@@ -62,6 +69,18 @@ impl Clients {
         if client.waiting > MOST_WAITING {
             warn!(waiting = client.waiting, "a client that does not read is dropped");
             client.give_up();
+            // It is not heard any more, and has a moment to read why.
+            if let Some(reader) = client.reader.take() {
+                handle.remove(reader);
+            }
+            let timer = Timer::from_duration(NOTICE);
+            let inserted = handle.insert_source(timer, move |_, (), daemon: &mut Daemon| {
+                daemon.forget_client(id);
+                TimeoutAction::Drop
+            });
+            if inserted.is_err() {
+                return self.drop_client(handle, id);
+            }
         } else {
             client.waiting += bytes.len();
             client.queue.push_back(bytes);
@@ -141,6 +160,7 @@ impl Clients {
 
     fn drop_client(&mut self, handle: &LoopHandle<'static, Daemon>, id: u64) {
         if let Some(client) = self.open.remove(&id) {
+            self.gone.push(id);
             [client.reader, client.writer].into_iter().flatten().for_each(|token| handle.remove(token));
         }
     }
@@ -204,7 +224,8 @@ impl Daemon {
     }
 
     fn accept(&mut self, mut stream: UnixStream) {
-        if self.clients.open.len() >= MOST {
+        let heard = self.clients.open.values().filter(|client| !client.closing);
+        if heard.count() >= MOST {
             let error = ErrorBody::new(ErrorCode::TooLarge, format!("{MOST} clients are connected already"));
             let mut line = serde_json::to_vec(&Reply::error(0, error)).unwrap_or_default();
             line.push(b'\n');
@@ -270,6 +291,16 @@ impl Daemon {
     fn forget_client(&mut self, id: u64) {
         let handle = self.handle.clone();
         self.clients.drop_client(&handle, id);
+    }
+
+    /// Drops what clients that are gone had asked for.
+    pub(super) fn forget_gone(&mut self) {
+        for id in std::mem::take(&mut self.clients.gone) {
+            self.forget_tickets(id);
+        }
+    }
+
+    fn forget_tickets(&mut self, id: u64) {
         let asked = self.tickets.iter().filter(|(_, asker)| asker.is_client(id));
         let asked: Vec<u64> = asked.map(|(ticket, _)| *ticket).collect();
         for ticket in asked {

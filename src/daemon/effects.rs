@@ -12,7 +12,7 @@ use crate::host::logs::{self, LogWriter};
 use crate::host::process::{SpawnError, spawn};
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
-use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Record, Reply};
+use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Record, Reply, Run};
 
 impl Daemon {
     /// Performs effects until none is left. Each batch is one transaction, committed before
@@ -104,11 +104,27 @@ impl Daemon {
         }
         let live = Live { harness: Arc::clone(&harness), main: Main::Preparing, ending: None, output: None };
         self.live.insert(run, live);
-        if is_quick(&harness) {
+        let stale = self.stale_runs(run, &harness.name);
+        if stale.is_empty() && is_quick(&harness) {
             let prepared = prepare(&harness, run, &self.around);
             self.start(run, prepared);
         } else {
-            self.workers.prepare(run, harness, Arc::clone(&self.around));
+            self.workers.prepare(run, stale, harness, Arc::clone(&self.around));
+        }
+    }
+
+    /// Runs of the harness that are open although we hold its lock: whoever ran them went away.
+    fn stale_runs(&self, run: RunId, harness: &HarnessName) -> Vec<Run> {
+        if self.store_trouble.is_some() {
+            // The end of our own last run may be among the records that wait.
+            return Vec::new();
+        }
+        match self.store.open_runs_of(harness) {
+            Ok(open) => open.into_iter().filter(|one| one.id != run).collect(),
+            Err(cause) => {
+                warn!(%harness, %cause, "it cannot be told whether an earlier run is still open");
+                Vec::new()
+            }
         }
     }
 

@@ -44,6 +44,14 @@ pub enum DaemonError {
     /// A setting of the environment or the command line is wrong.
     #[error("{0}")]
     Setting(String),
+    /// Records could not be stored before the end.
+    #[error("{records} records of runs are lost: {cause}")]
+    RecordsLost {
+        /// How many; each is in the log.
+        records: usize,
+        /// Why.
+        cause: String,
+    },
     /// A foreground run was refused.
     #[error(transparent)]
     Refused(#[from] ErrorBody),

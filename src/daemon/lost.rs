@@ -28,15 +28,25 @@ pub(super) fn close_lost(store: &mut Store, locks: &RunLocks) -> Result<(), Daem
     let ids: HashSet<RunId> = lost.iter().map(|run| run.id).collect();
     let ended = tree::end_runs(&ids, GRACE);
     warn!(runs = lost.len(), processes = ended, "runs of an earlier daemon are closed as lost");
-    let at = clock::now().wall;
-    let close = |run: Run| {
-        Record::RunEnded(Run {
-            ended_at: Some(at),
-            outcome: Some(Outcome::Lost),
-            cause: Some("the daemon went away while it ran".to_owned()),
-            ..run
-        })
-    };
-    store.commit(&lost.into_iter().map(close).collect::<Vec<_>>())?;
+    store.commit(&lost.into_iter().map(closed).collect::<Vec<_>>())?;
     Ok(())
+}
+
+/// The record that closes a run whose supervisor went away.
+pub(super) fn closed(run: Run) -> Record {
+    Record::RunEnded(Run {
+        ended_at: Some(clock::now().wall),
+        outcome: Some(Outcome::Lost),
+        cause: Some("the daemon went away while it ran".to_owned()),
+        ..run
+    })
+}
+
+/// Ends what is alive of runs of one harness; for a worker, since it may take the grace.
+pub(super) fn end_stale(stale: &[Run]) {
+    if !stale.is_empty() {
+        let ids: HashSet<RunId> = stale.iter().map(|run| run.id).collect();
+        let ended = tree::end_runs(&ids, GRACE);
+        warn!(runs = stale.len(), processes = ended, "runs that nobody supervises are closed as lost");
+    }
 }

@@ -1,6 +1,6 @@
 //! From a child's terminal or pipe into its run's log, without ever waiting (RUN-3).
 
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::rc::Rc;
 
@@ -10,6 +10,7 @@ use tracing::warn;
 
 use super::state::Daemon;
 use crate::base::RunId;
+use crate::host::console::Console;
 use crate::host::logs::LogWriter;
 use crate::host::process::{Output as Read, read_output, write_some};
 use crate::host::terminal::Responder;
@@ -57,7 +58,7 @@ impl Output {
     }
 
     /// Moves what is there, at most `bound` bytes, into the log.
-    fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: bool) -> io::Result<Progress> {
+    fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: Option<&Console>) -> io::Result<Progress> {
         let mut moved = 0;
         while moved < bound {
             let count = match read_output(&*self.fd, buffer)? {
@@ -68,8 +69,8 @@ impl Output {
             moved += count;
             let bytes = &buffer[..count];
             self.log.append(bytes);
-            if echo {
-                show(bytes);
+            if let Some(echo) = echo {
+                echo.write(bytes);
             }
             if let Some(responder) = &mut self.responder {
                 answer(&self.fd, &responder.feed(bytes));
@@ -77,13 +78,6 @@ impl Output {
         }
         Ok(Progress::Later)
     }
-}
-
-/// Writes to the terminal of a foreground run. A closed standard output ends the showing, not
-/// the run: the log has every byte.
-fn show(bytes: &[u8]) {
-    let mut out = io::stdout().lock();
-    let _shown = out.write_all(bytes).and_then(|()| out.flush());
 }
 
 /// Answers the terminal queries of a child. An answer that does not fit is dropped: a child that
@@ -110,11 +104,11 @@ impl Daemon {
     }
 
     fn read_from(&mut self, run: RunId) -> PostAction {
-        let echo = self.echo;
+        let echo = self.echo.clone();
         let Some(output) = self.live.get_mut(&run).and_then(|live| live.output.as_mut()) else {
             return PostAction::Remove;
         };
-        match output.pump(&mut self.buffer, TURN, echo) {
+        match output.pump(&mut self.buffer, TURN, echo.as_ref()) {
             Ok(Progress::Later) => PostAction::Continue,
             Ok(Progress::End) => {
                 output.token = None;
@@ -130,9 +124,9 @@ impl Daemon {
 
     /// Takes what is left of a run's output and closes its log.
     pub(super) fn close_output(&mut self, run: RunId) {
-        let echo = self.echo;
+        let echo = self.echo.clone();
         let Some(mut output) = self.live.get_mut(&run).and_then(|live| live.output.take()) else { return };
-        if let Err(cause) = output.pump(&mut self.buffer, REST, echo) {
+        if let Err(cause) = output.pump(&mut self.buffer, REST, echo.as_ref()) {
             warn!(%run, %cause, "the last output cannot be read");
         }
         if let Some(token) = output.token.take() {

@@ -48,7 +48,11 @@ impl Daemon {
                     removed.filter_map(|name| self.supervisor.harness(name).cloned()).collect();
                 // Those of an earlier reload that are still stopping are among the names again.
                 self.removed = removed;
-                self.feed(Event::Configure(Arc::new(configuration)));
+                let configuration = Arc::new(configuration);
+                match self.remembered.take() {
+                    Some(remembered) => self.feed(Event::Boot { configuration, remembered }),
+                    None => self.feed(Event::Configure(configuration)),
+                }
                 Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics}))
             }
             None => {
@@ -78,6 +82,16 @@ impl Daemon {
         let around = Arc::make_mut(&mut self.around);
         around.scrub = configuration.registry.scrub().into_iter().map(str::to_owned).collect();
         let settings = &configuration.daemon;
+        let inside =
+            self.listener.as_ref().is_some_and(|ours| ours.path() != self.options.socket_path(settings));
+        let elsewhere = around.state != self.options.state_path(settings);
+        let watch = self.config.watch != settings.watch;
+        let changed = [("socket", inside), ("state_dir", elsewhere && !self.foreground), ("watch", watch)];
+        self.restart_needed =
+            changed.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key).collect();
+        for key in &self.restart_needed {
+            warn!("`[daemon] {key}` has changed: restart the daemon to apply it");
+        }
         around.bounds = Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes };
     }
 

@@ -8,12 +8,14 @@ use calloop::LoopHandle;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use super::boot::Options;
 use super::clients::Clients;
 use super::output::Output;
 use super::workers::Workers;
 use crate::base::{Now, RunId, Wall};
 use crate::config::Harness;
 use crate::host::clock;
+use crate::host::console::Console;
 use crate::host::run_lock::RunLocks;
 use crate::host::signals::Signals;
 use crate::host::socket::Listener;
@@ -23,7 +25,7 @@ use crate::host::watch::Watcher;
 use crate::launch::Surroundings;
 use crate::loader::Selection;
 use crate::store::Store;
-use crate::supervisor::{Effect, Event, Supervisor, Ticket};
+use crate::supervisor::{Effect, Event, Remembered, Supervisor, Ticket};
 use crate::wire::{ConfigState, ErrorBody, Record};
 
 /// How often a state store that could not be written is tried again.
@@ -99,6 +101,11 @@ pub(super) struct Daemon {
     pub(super) watcher: Option<Watcher>,
     pub(super) signals: Signals,
     pub(super) listener: Option<Listener>,
+    /// What the store knew, until a first configuration is accepted.
+    pub(super) remembered: Option<Remembered>,
+    pub(super) options: Options,
+    /// Settings that changed and wait for a restart of the daemon.
+    pub(super) restart_needed: Vec<&'static str>,
     /// Harnesses that a reload removed; their shared skills are given up once they have stopped.
     pub(super) removed: Vec<Arc<Harness>>,
     pub(super) wall_timer: WallTimer,
@@ -107,7 +114,7 @@ pub(super) struct Daemon {
     /// One run in the foreground: its reply ends the loop.
     pub(super) foreground: bool,
     /// Whether output is shown on standard output too.
-    pub(super) echo: bool,
+    pub(super) echo: Option<Console>,
     pub(super) foreground_reply: Option<Result<Value, ErrorBody>>,
     pub(super) stopping: bool,
 }
@@ -133,6 +140,7 @@ impl Daemon {
 
     /// One turn after events were taken in: reap, tick, and perform until nothing is left to do.
     pub(super) fn turn(&mut self) {
+        self.forget_gone();
         if std::mem::take(&mut self.reap_due) {
             self.reap();
         }

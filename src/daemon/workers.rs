@@ -1,5 +1,8 @@
 //! A few threads for what may take long: they take values and answer with one event.
 
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -7,8 +10,10 @@ use std::thread;
 use calloop::channel as answers;
 use serde::Serialize;
 use serde_json::Value;
+use tracing::warn;
 
-use crate::base::{HarnessName, RunId};
+use super::lost::end_stale;
+use crate::base::{Diagnostic, HarnessName, Place, RunId};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
 use crate::launch::{
@@ -16,15 +21,15 @@ use crate::launch::{
 };
 use crate::loader::{self, Selection};
 use crate::supervisor::Ticket;
-use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Source};
+use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source};
 
-/// How many threads there are; projection is bound by the disk, not by cores.
-const THREADS: usize = 2;
+/// At most so many threads; each waits for a disk or a lock, not for a core.
+const MOST: usize = 16;
 const STACK: usize = 512 * 1024;
 
 /// What a worker is asked.
 enum Question {
-    Prepare { run: RunId, harness: Arc<Harness>, around: Arc<Surroundings> },
+    Prepare { run: RunId, stale: Vec<Run>, harness: Arc<Harness>, around: Arc<Surroundings> },
     Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
     Load { selection: Selection, around: Arc<Surroundings> },
     Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
@@ -33,28 +38,41 @@ enum Question {
 
 /// What a worker answers.
 pub(super) enum Answer {
-    Prepared { run: RunId, prepared: Result<Box<Prepared>, LaunchError> },
+    Prepared { run: RunId, stale: Vec<Run>, prepared: Result<Box<Prepared>, LaunchError> },
     Withdrawn { harness: HarnessName, trouble: Option<String> },
     Loaded(Box<Loaded>),
     Told { ticket: Ticket, result: Result<Value, ErrorBody> },
 }
 
-/// The pool; its threads start with the first question.
+/// The pool. A thread is added when a question would have to wait behind the others', up to a bound:
+/// one slow disk or lock must not hold up the rest (SCH-10).
 pub(super) struct Workers {
     questions: Sender<Question>,
-    pending: Option<(Receiver<Question>, answers::Sender<Answer>)>,
+    receiver: Arc<Mutex<Receiver<Question>>>,
+    answers: answers::Sender<Answer>,
+    /// Questions that are asked and not answered.
+    open: Arc<AtomicUsize>,
+    threads: usize,
 }
 
 impl Workers {
     /// A pool that answers into a channel of the loop.
     pub(super) fn new() -> (Self, answers::Channel<Answer>) {
         let (questions, receiver) = channel();
-        let (sender, channel) = answers::channel();
-        (Self { questions, pending: Some((receiver, sender)) }, channel)
+        let (answers, channel) = answers::channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        (Self { questions, receiver, answers, open: Arc::default(), threads: 0 }, channel)
     }
 
-    pub(super) fn prepare(&mut self, run: RunId, harness: Arc<Harness>, around: Arc<Surroundings>) {
-        self.ask(Question::Prepare { run, harness, around });
+    /// Ends what is left of `stale` runs of the harness, then prepares a start.
+    pub(super) fn prepare(
+        &mut self,
+        run: RunId,
+        stale: Vec<Run>,
+        harness: Arc<Harness>,
+        around: Arc<Surroundings>,
+    ) {
+        self.ask(Question::Prepare { run, stale, harness, around });
     }
 
     /// Gives up what a harness that is gone owns in a target that it shared.
@@ -81,36 +99,79 @@ impl Workers {
     }
 
     fn ask(&mut self, question: Question) {
-        if let Some((receiver, sender)) = self.pending.take() {
-            let receiver = Arc::new(Mutex::new(receiver));
-            for number in 0..THREADS {
-                let (receiver, sender) = (Arc::clone(&receiver), sender.clone());
-                let thread = thread::Builder::new().name(format!("worker-{number}")).stack_size(STACK);
-                if let Err(cause) = thread.spawn(move || work(&receiver, &sender)) {
-                    tracing::error!(%cause, "a worker thread cannot be started");
+        let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
+        if open > self.threads && self.threads < MOST {
+            match self.add_thread() {
+                Ok(()) => self.threads += 1,
+                Err(cause) if self.threads > 0 => warn!(%cause, "a worker thread cannot be added"),
+                Err(cause) => {
+                    let trouble = format!("no worker thread can be started: {cause}");
+                    return self.answer_now(question.failed(&trouble));
                 }
             }
         }
-        if self.questions.send(question).is_err() {
-            tracing::error!("no worker takes questions any more");
+        if let Err(unasked) = self.questions.send(question) {
+            self.answer_now(unasked.0.failed("no worker takes questions any more"));
+        }
+    }
+
+    fn add_thread(&self) -> io::Result<()> {
+        let (receiver, answers) = (Arc::clone(&self.receiver), self.answers.clone());
+        let open = Arc::clone(&self.open);
+        let thread = thread::Builder::new().name(format!("worker-{}", self.threads)).stack_size(STACK);
+        thread.spawn(move || work(&receiver, &answers, &open)).map(drop)
+    }
+
+    fn answer_now(&self, answer: Answer) {
+        self.open.fetch_sub(1, Ordering::AcqRel);
+        // The loop holds the other end; it is gone only when the daemon is.
+        let _taken = self.answers.send(answer);
+    }
+}
+
+fn work(questions: &Mutex<Receiver<Question>>, answers: &answers::Sender<Answer>, open: &AtomicUsize) {
+    loop {
+        let question = questions.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(question) = question else { return };
+        let failed = question.failed("a defect in harnessd: see its log");
+        // A defect in one preparation must not leave its harness waiting for ever.
+        let answer = catch_unwind(AssertUnwindSafe(|| answer(question))).unwrap_or(failed);
+        open.fetch_sub(1, Ordering::AcqRel);
+        if answers.send(answer).is_err() {
+            return;
         }
     }
 }
 
-fn work(questions: &Mutex<Receiver<Question>>, answers: &answers::Sender<Answer>) {
-    loop {
-        let question = questions.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(question) = question else { return };
-        if answers.send(answer(question)).is_err() {
-            return;
+impl Question {
+    /// The answer when there is none.
+    fn failed(&self, trouble: &str) -> Answer {
+        let trouble = trouble.to_owned();
+        match self {
+            Self::Prepare { run, .. } => {
+                let prepared = Err(LaunchError::Defect { cause: trouble });
+                Answer::Prepared { run: *run, stale: Vec::new(), prepared }
+            }
+            Self::Withdraw { harness, .. } => {
+                Answer::Withdrawn { harness: harness.name.clone(), trouble: Some(trouble) }
+            }
+            Self::Load { selection, .. } => {
+                let place = Place { file: selection.global.file.clone(), span: None };
+                let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
+                Answer::Loaded(Box::new(Loaded { diagnostics: vec![one], ..Loaded::default() }))
+            }
+            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } => {
+                Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
+            }
         }
     }
 }
 
 fn answer(question: Question) -> Answer {
     match question {
-        Question::Prepare { run, harness, around } => {
-            Answer::Prepared { run, prepared: prepare(&harness, run, &around).map(Box::new) }
+        Question::Prepare { run, stale, harness, around } => {
+            end_stale(&stale);
+            Answer::Prepared { run, stale, prepared: prepare(&harness, run, &around).map(Box::new) }
         }
         Question::Withdraw { harness, around } => {
             let trouble = withdraw_skills(&harness, &around).err().map(|cause| cause.to_string());

@@ -5,9 +5,10 @@ use std::ffi::{OsStr, OsString};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::adapter::Synthesis;
+use crate::adapter::{SkillFacts, Synthesis};
 use crate::base::{HarnessName, RunId};
 use crate::config::Harness;
+use crate::host::files;
 use crate::host::limits::InheritedLimits;
 use crate::skills::Bounds;
 
@@ -28,12 +29,32 @@ pub struct Surroundings {
     pub limits: InheritedLimits,
 }
 
-impl Surroundings {
-    /// The inherited variables that are UTF-8, for adapters that read overrides.
-    #[must_use]
-    pub fn text_env(&self) -> BTreeMap<String, String> {
-        text_of(&self.env)
+/// The UTF-8 variables that the agent will see before its adapter adds any: by them it finds its own
+/// directories. An `env_file` that cannot be read adds none here; the start itself fails for it.
+fn agent_environment(harness: &Harness, around: &Surroundings) -> BTreeMap<String, String> {
+    let file = harness.env_file.as_ref().and_then(|path| files::read_env_file(path).ok().flatten());
+    let mut env = text_of(&inherited(harness, around));
+    env.extend(file.into_iter().flatten().chain(harness.env.clone()));
+    env
+}
+
+/// What the adapter says of the agent's skills, by the variables and the home that the agent will see.
+pub(super) fn skill_facts(harness: &Harness, around: &Surroundings) -> SkillFacts {
+    let env = agent_environment(harness, around);
+    let home = env.get("HOME").map(Utf8PathBuf::from).filter(|home| home.is_absolute());
+    harness.adapter.skill_facts(&env, home.as_deref().unwrap_or(&around.home))
+}
+
+/// What the daemon has, less its own variables and those of an outer agent.
+fn inherited(harness: &Harness, around: &Surroundings) -> BTreeMap<OsString, OsString> {
+    let outer = |name: &OsStr| around.scrub.iter().any(|word| OsStr::new(word) == name);
+    let passed = around.env.iter().filter(|(name, _)| !is_private(name) && !outer(name));
+    let mut env: BTreeMap<OsString, OsString> =
+        passed.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if harness.tty {
+        env.insert("TERM".into(), "xterm-256color".into());
     }
+    env
 }
 
 pub(super) fn text_of(env: &BTreeMap<OsString, OsString>) -> BTreeMap<String, String> {
@@ -62,13 +83,7 @@ pub(super) fn child_environment(
     synthesis: &Synthesis,
     env_file: &[(String, String)],
 ) -> BTreeMap<OsString, OsString> {
-    let outer = |name: &OsStr| around.scrub.iter().any(|word| OsStr::new(word) == name);
-    let inherited = around.env.iter().filter(|(name, _)| !is_private(name) && !outer(name));
-    let mut env: BTreeMap<OsString, OsString> =
-        inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
-    if harness.tty {
-        env.insert("TERM".into(), "xterm-256color".into());
-    }
+    let mut env = inherited(harness, around);
     let own: BTreeMap<String, String> = env_file.iter().cloned().chain(harness.env.clone()).collect();
     let set = synthesis.environment(&text_of(&env), &own);
     env.extend(set.into_iter().map(|(name, value)| (name.into(), value.into())));

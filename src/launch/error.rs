@@ -40,6 +40,12 @@ pub enum LaunchError {
         #[source]
         cause: SynthesisError,
     },
+    /// It was not prepared because of a defect, or because no thread could be had.
+    #[error("{cause}")]
+    Defect {
+        /// What is known.
+        cause: String,
+    },
     /// The program is not there or is no program.
     #[error("{cause}")]
     Program {
@@ -55,6 +61,7 @@ impl LaunchError {
         match self {
             Self::Prompt { .. } => ErrorCode::PromptUnreadable,
             Self::Skills { .. } => ErrorCode::TargetNotWritable,
+            Self::Defect { .. } => ErrorCode::Internal,
             Self::EnvFile { .. } | Self::Synthesis { .. } | Self::Program { .. } => ErrorCode::SpawnFailed,
         }
     }

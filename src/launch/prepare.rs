@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::environment::{Surroundings, child_environment, text_of};
+use super::environment::{Surroundings, child_environment, skill_facts, text_of};
 use super::error::LaunchError;
 use super::skills::{handed_dir, skills_job};
 use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
@@ -118,7 +118,7 @@ fn synthesize(
 
 /// What the adapter calls `D`: the private directory, or the shared target itself.
 fn handover_dir(harness: &Harness, around: &Surroundings) -> Option<Utf8PathBuf> {
-    let facts = harness.adapter.skill_facts(&around.text_env(), &around.home);
+    let facts = skill_facts(harness, around);
     match facts.target? {
         TargetKind::Private { .. } => Some(handed_dir(harness, around)),
         TargetKind::Shared { .. } => skills_job(harness, around)?.target.map(|target| target.dir),
@@ -211,7 +211,10 @@ fn locate(
     around: &Surroundings,
 ) -> Result<Utf8PathBuf, LaunchError> {
     let (Work::Command { program, .. } | Work::Prompt { program, .. }) = &harness.work;
-    let words = harness.adapter.command_words(program.as_deref(), &text_of(env), &around.home);
+    // The override variable is the daemon's own or the harness's; the child never sees the former.
+    let mut overriding = text_of(&around.env);
+    overriding.extend(text_of(env));
+    let words = harness.adapter.command_words(program.as_deref(), &overriding, &around.home);
     let path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
     let mut first = None;
     for word in &words {

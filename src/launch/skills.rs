@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::environment::Surroundings;
+use super::environment::{Surroundings, skill_facts};
 use super::prepare::workdir;
 use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
 use crate::config::{Declared, Harness};
@@ -15,7 +15,7 @@ const COMMON_PROJECT_DIR: &str = ".agents/skills";
 /// The projection of a harness; none for an adapter that knows no skills (SKL-12).
 #[must_use]
 pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
-    let facts = harness.adapter.skill_facts(&around.text_env(), &around.home);
+    let facts = skill_facts(harness, around);
     let target = target(harness, around, facts.target.as_ref()?);
     let workdir = workdir(harness, around);
     Some(Job {

@@ -89,6 +89,11 @@ pub(super) fn open_runs(connection: &Connection) -> Result<Vec<Run>, StoreProble
     many(connection, &sql, Vec::new())
 }
 
+pub(super) fn open_runs_of(connection: &Connection, harness: &HarnessName) -> Result<Vec<Run>, StoreProblem> {
+    let sql = format!("{}WHERE r.harness = ? AND r.outcome IS NULL ORDER BY r.id", rows::SELECT);
+    many(connection, &sql, vec![Value::from(harness.as_str().to_owned())])
+}
+
 pub(super) fn run(connection: &Connection, id: RunId) -> Result<Option<Run>, StoreProblem> {
     let sql = format!("{}WHERE r.id = ?", rows::SELECT);
     Ok(many(connection, &sql, vec![Value::from(id.to_string())])?.pop())

@@ -117,7 +117,15 @@ fn an_unusable_state_directory_is_said() {
     home.write("file", "");
     let state = home.text("file/state");
     let said = home.harnessd(&["--state-dir", &state, "run"]);
-    assert_eq!((said.code, said.err), (1, format!("error: state directory `{state}`: not a directory\n")));
+    assert_eq!(
+        (said.code, said.err),
+        (
+            1,
+            format!(
+                "error: state directory `{state}`: not a directory\n  help: make the directory writable for this user, or choose another with `--state-dir`\n"
+            )
+        )
+    );
 }
 
 /// A state directory that may not be written. Root may write everywhere, so this is for others.
@@ -140,8 +148,10 @@ fn a_read_only_state_directory_is_said() {
         (Some(said.code), said.err)
     };
     let lock = home.text("state/lock");
-    let whole =
-        format!("error: state directory `{}`: lock `{lock}`: permission denied\n", home.text("state"));
+    let whole = format!(
+        "error: state directory `{}`: lock `{lock}`: permission denied\n  help: make the directory writable for this user, or choose another with `--state-dir`\n",
+        home.text("state")
+    );
     assert_eq!(said, (Some(1), whole));
     fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
 }

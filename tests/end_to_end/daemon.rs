@@ -135,9 +135,10 @@ fn an_idle_daemon_does_not_wake_up() {
             status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
-    // The last request may still be on its way out: idle begins when two looks agree.
+    // The last request may still be on its way out: idle begins when two looks far apart agree.
     let mut last = switches();
     until("the daemon settles", || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
         let now = switches();
         (std::mem::replace(&mut last, now) == now).then_some(())
     });

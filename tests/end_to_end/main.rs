@@ -9,6 +9,7 @@ mod fleet;
 mod once;
 mod output;
 mod reload;
+mod robust;
 mod scenarios;
 mod schedules;
 mod support;

@@ -12,7 +12,7 @@ use crate::cli::context::{Context, since};
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::host::logs::{LogReader, Start};
-use crate::store::{RunQuery, Store};
+use crate::store::{RunLookupError, RunQuery, Store};
 use crate::wire::{ErrorBody, ErrorCode, Run};
 
 /// How often a followed log is looked at; only this client waits, never the daemon.
@@ -125,7 +125,7 @@ fn follow(
         }
         // Asked before the last read: what an ended run wrote is complete when it is read after.
         let ended = match (&store, &current) {
-            (Some(store), Some((id, _))) => store.run(&id.to_string()).is_ok_and(|run| run.outcome.is_some()),
+            (Some(store), Some((id, _))) => has_ended(store, *id)?,
             _ => true,
         };
         let moved = match &mut current {
@@ -149,10 +149,19 @@ fn follow(
     }
 }
 
+/// Whether a run is over; one that is pruned is.
+fn has_ended(store: &Store, run: RunId) -> Result<bool, Failure> {
+    match store.run(&run.to_string()) {
+        Ok(run) => Ok(run.outcome.is_some()),
+        Err(RunLookupError::Store(cause)) => Err(cause.into()),
+        Err(_) => Ok(true),
+    }
+}
+
 /// The oldest run with a log after `after`.
 fn next_run(store: Option<&Store>, name: &HarnessName, after: Option<RunId>) -> Result<Option<Run>, Failure> {
     let Some(store) = store else { return Ok(None) };
-    let query = RunQuery { harness: Some(name.clone()), limit: 100, failed: false, since: None };
+    let query = RunQuery { harness: Some(name.clone()), limit: usize::MAX, failed: false, since: None };
     let runs = store.runs(&query)?;
     let newer = runs.into_iter().take_while(|run| after.is_none_or(|after| run.id > after));
     Ok(newer.filter(|run| run.log.is_some()).last())

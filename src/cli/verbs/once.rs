@@ -24,6 +24,7 @@ pub(in crate::cli) fn perform(
         .with_max_level(LevelFilter::ERROR)
         .with_writer(std::io::stderr)
         .with_target(false)
+        .with_ansi(false)
         .init();
     let configuration = context.configuration()?;
     let harness = context.harness(&configuration, &args.name)?;

@@ -35,7 +35,7 @@ pub(in crate::cli) fn perform(
 
 /// A harness that is declared or has runs.
 pub(super) fn known(context: &Context, store: Option<&Store>, name: &str) -> Result<HarnessName, Failure> {
-    let full = context.full_name(name);
+    let full = context.full_name(name)?;
     let mut known: Vec<String> = store.map(Store::harnesses).transpose()?.unwrap_or_default();
     let declared = context.load().configuration;
     known.extend(declared.iter().flat_map(|found| found.harnesses.keys()).map(ToString::to_string));

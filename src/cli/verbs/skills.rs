@@ -38,7 +38,7 @@ pub(in crate::cli) fn perform(
 
 /// The daemon's view where there is one that knows the harness, else made from the files.
 fn one(context: &Context, name: &str) -> Result<SkillsView, Failure> {
-    let full = context.full_name(name);
+    let full = context.full_name(name)?;
     match context.call_if_running(Op::Skills { name: full }) {
         Ok(Some(answer)) => return read(answer),
         Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}

@@ -23,6 +23,7 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
     ))?;
     let state = match status.config.state {
         ConfigState::Ok => "in force",
+        ConfigState::Rejected if status.config.files.is_empty() => "REJECTED: nothing of it is in force",
         ConfigState::Rejected => "REJECTED, the last good one is in force",
     };
     out.line(&format!("configuration: {state}"))?;

@@ -22,12 +22,18 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         },
         harnesses: states,
         attention: attention(daemon),
-        trouble: daemon
-            .store_trouble
-            .iter()
-            .map(|cause| format!("records wait in memory: {cause}"))
-            .collect(),
+        trouble: trouble(daemon),
     })
+}
+
+/// What is wrong with the daemon itself.
+fn trouble(daemon: &Daemon) -> Vec<String> {
+    let store = daemon.store_trouble.iter().map(|cause| format!("records wait in memory: {cause}"));
+    let restart = daemon
+        .restart_needed
+        .iter()
+        .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
+    store.chain(restart).collect()
 }
 
 fn attention(daemon: &Daemon) -> Vec<Attention> {

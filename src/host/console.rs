@@ -1,0 +1,171 @@
+//! Standard output and error, which may block for ever when their reader stalls.
+//!
+//! A thread writes; whoever has something to say leaves it in a bounded buffer.
+//! Invariant: [`Console::write`] never waits; what does not fit is counted and said.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// What may wait for a slow reader, in bytes.
+const BOUND: usize = 16 << 20;
+
+/// A stream with its writer thread.
+#[derive(Debug, Clone)]
+pub struct Console(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    buffer: Vec<u8>,
+    dropped: u64,
+    closed: bool,
+    done: bool,
+}
+
+impl Console {
+    /// The process's standard output.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn stdout() -> io::Result<Self> {
+        Self::over(own(io::stdout())?)
+    }
+
+    /// The process's standard error.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn stderr() -> io::Result<Self> {
+        Self::over(own(io::stderr())?)
+    }
+
+    fn over(stream: impl Write + Send + 'static) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let written = Arc::clone(&shared);
+        thread::Builder::new()
+            .name("console".to_owned())
+            .stack_size(64 * 1024)
+            .spawn(move || written.serve(stream))?;
+        Ok(Self(shared))
+    }
+
+    /// Leaves bytes to be written.
+    pub fn write(&self, bytes: &[u8]) {
+        let mut state = self.0.lock();
+        if state.buffer.len() + bytes.len() > BOUND {
+            state.dropped += bytes.len() as u64;
+        } else {
+            state.buffer.extend_from_slice(bytes);
+        }
+        self.0.changed.notify_all();
+    }
+
+    /// Waits until everything is written, at most `patience` without progress of the reader's.
+    pub fn finish(&self, patience: Duration) {
+        let mut state = self.0.lock();
+        state.closed = true;
+        self.0.changed.notify_all();
+        while !state.done {
+            let waited = self.0.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
+            state = waited.0;
+            if waited.1.timed_out() {
+                return;
+            }
+        }
+    }
+}
+
+/// The stream by a descriptor of our own: whoever holds the library's lock on it is not waited for.
+fn own(stream: impl AsFd) -> io::Result<File> {
+    Ok(File::from(stream.as_fd().try_clone_to_owned()?))
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, mut stream: impl Write) {
+        let mut state = self.lock();
+        loop {
+            let bytes = std::mem::take(&mut state.buffer);
+            let dropped = std::mem::take(&mut state.dropped);
+            if bytes.is_empty() && dropped == 0 {
+                if state.closed {
+                    break;
+                }
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            drop(state);
+            let mut written = bytes.chunks(64 * 1024).try_for_each(|piece| stream.write_all(piece));
+            if dropped > 0 {
+                written =
+                    written.and_then(|()| writeln!(stream, "[harnessd: {dropped} bytes are not shown]"));
+            }
+            let written = written.and_then(|()| stream.flush());
+            state = self.lock();
+            if written.is_err() {
+                // The reader is gone: from now on nobody is to be shown anything.
+                state.closed = true;
+                state.buffer.clear();
+            }
+        }
+        state.done = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Write for Console {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Self::write(self, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BOUND, Console};
+    use std::io::{Read, pipe};
+    use std::time::Duration;
+
+    /// A reader that stalls delays nobody: what does not fit is counted, and said when it reads on.
+    #[test]
+    fn a_stalled_reader_delays_nobody() {
+        let (mut reader, writer) = pipe().unwrap();
+        let console = Console::over(writer).unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        let pieces = BOUND / piece.len() + 4;
+        for _ in 0..pieces {
+            console.write(&piece);
+        }
+        // Nothing is read: finishing gives up, and the caller can go.
+        console.finish(Duration::from_millis(20));
+        let all = std::thread::spawn(move || {
+            let mut all = String::new();
+            reader.read_to_string(&mut all).unwrap();
+            all
+        });
+        console.finish(Duration::from_secs(30));
+        drop(console);
+        let all = all.join().unwrap();
+        let shown = all.bytes().filter(|byte| *byte == b'x').count();
+        let note = all.trim_start_matches('x');
+        let dropped: usize = note.split(' ').nth(1).unwrap().parse().unwrap();
+        assert_eq!(note, format!("[harnessd: {dropped} bytes are not shown]\n"));
+        assert_eq!(shown + dropped, pieces * piece.len());
+    }
+}
