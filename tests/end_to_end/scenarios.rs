@@ -340,6 +340,28 @@ fn nearer_root_wins_a_name_collision() {
     assert_eq!(names.len(), 4);
 }
 
+/// SKL-14: outside a repository an agent was seen to look in every parent of its workdir.
+#[test]
+fn native_copies_are_hidden_in_every_parent_up_to_the_repository() {
+    for (repository, hidden) in [
+        (None, json!({"far": "off", "here": "user-invocable-only", "near": "off"})),
+        (Some("a/b/.git/HEAD"), json!({"here": "user-invocable-only", "near": "off"})),
+    ] {
+        let home = home(
+            "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nworkdir = \"~/a/b/c\"\n",
+        );
+        repository.into_iter().for_each(|head| home.write(head, ""));
+        skill(&home, "a/.claude/skills", "far", "far");
+        skill(&home, "a/b/.claude/skills", "near", "near");
+        skill(&home, "a/b/c/.claude/skills", "here", "here");
+        home.ok(&["once", "a"]);
+        let command = home.runs("a")[0]["command"].as_array().unwrap().clone();
+        let at = command.iter().position(|word| word == "--settings").unwrap();
+        let settings: Value = serde_json::from_str(command[at + 1].as_str().unwrap()).unwrap();
+        assert_eq!(settings["skillOverrides"], hidden);
+    }
+}
+
 /// Scenario "Merged set lands before exec": on every start, the first and a restart alike.
 #[test]
 fn merged_set_lands_before_exec() {

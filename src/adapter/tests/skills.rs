@@ -265,6 +265,16 @@ fn native_places_say_by_what_they_are_hidden() {
     assert_eq!(claude[0].base, NativeBase::Home("/c/skills".into()));
     assert_eq!((&claude[1].base, claude[1].upward), (&NativeBase::Workdir(".claude/skills".into()), true));
 
+    let codex = facts("codex", &[]).native;
+    let upward: Vec<_> = codex.iter().map(|place| (&place.base, place.upward)).collect();
+    assert_eq!(
+        upward[2..],
+        [
+            (&NativeBase::Workdir(".codex/skills".into()), true),
+            (&NativeBase::Workdir(".agents/skills".into()), true),
+        ]
+    );
+
     let visible: Vec<String> = facts("opencode", &[("OPENCODE_CONFIG_DIR", "/o")])
         .native
         .iter()
