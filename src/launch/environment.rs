@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::adapter::Synthesis;
 use crate::base::{HarnessName, RunId};
 use crate::config::Harness;
+use crate::host::files;
 use crate::host::limits::InheritedLimits;
 use crate::skills::Bounds;
 
@@ -34,6 +35,22 @@ impl Surroundings {
     pub fn text_env(&self) -> BTreeMap<String, String> {
         text_of(&self.env)
     }
+}
+
+/// The variables and the home directory by which the agent of a harness finds its places: those of
+/// its own environment. An `env_file` that cannot be read says nothing here; a start tells of it.
+pub(super) fn agents_view(
+    harness: &Harness,
+    around: &Surroundings,
+) -> (BTreeMap<String, String>, Utf8PathBuf) {
+    let mut env = around.text_env();
+    env.retain(|name, _| !around.scrub.contains(name));
+    let file = harness.env_file.as_deref().and_then(|path| files::read_env_file(path).ok().flatten());
+    env.extend(file.into_iter().flatten());
+    env.extend(harness.env.clone());
+    let home = env.get("HOME").map(Utf8PathBuf::from).filter(|home| home.is_absolute());
+    let home = home.unwrap_or_else(|| around.home.clone());
+    (env, home)
 }
 
 pub(super) fn text_of(env: &BTreeMap<OsString, OsString>) -> BTreeMap<String, String> {

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::environment::{Surroundings, child_environment, text_of};
 use super::error::LaunchError;
-use super::skills::{handed_dir, skills_job};
+use super::skills::{handed_dir, skill_facts, skills_job};
 use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
 use crate::base::RunId;
 use crate::config::{Harness, PromptSource, Work};
@@ -118,8 +118,7 @@ fn synthesize(
 
 /// What the adapter calls `D`: the private directory, or the shared target itself.
 fn handover_dir(harness: &Harness, around: &Surroundings) -> Option<Utf8PathBuf> {
-    let facts = harness.adapter.skill_facts(&around.text_env(), &around.home);
-    match facts.target? {
+    match skill_facts(harness, around).target? {
         TargetKind::Private { .. } => Some(handed_dir(harness, around)),
         TargetKind::Shared { .. } => skills_job(harness, around)?.target.map(|target| target.dir),
     }

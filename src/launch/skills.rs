@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::environment::Surroundings;
+use super::environment::{Surroundings, agents_view};
 use super::prepare::workdir;
 use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
 use crate::config::{Declared, Harness};
@@ -12,10 +12,16 @@ use crate::wire::{SkillRank, SkillsView};
 /// The directory of project-local skills that every agent shares.
 const COMMON_PROJECT_DIR: &str = ".agents/skills";
 
+/// The places of the agent's skills, as its own environment has them.
+pub(super) fn skill_facts(harness: &Harness, around: &Surroundings) -> SkillFacts {
+    let (env, home) = agents_view(harness, around);
+    harness.adapter.skill_facts(&env, &home)
+}
+
 /// The projection of a harness; none for an adapter that knows no skills (SKL-12).
 #[must_use]
 pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
-    let facts = harness.adapter.skill_facts(&around.text_env(), &around.home);
+    let facts = skill_facts(harness, around);
     let target = target(harness, around, facts.target.as_ref()?);
     let workdir = workdir(harness, around);
     Some(Job {
