@@ -11,7 +11,7 @@
 //! | where | placeholders |
 //! |---|---|
 //! | `oneshot`/`resident` `.argument` and `.stdin` | `{prompt}` (in `argument`, once); `{options}`, `{skills}`, `{quieten}`, each an element of its own that stands for a list |
-//! | `.model`, `.max_turns` | `{value}` |
+//! | `args` and `env` of `.model`, `.max_turns` | `{value}` |
 //! | `.session_id`, `.resume`, `.fork` | `{session}` |
 //! | `skills.target`, `.args`, `.env`, `.json_args`, `.json_env`, `.documents` | `{private}`, the harness's own directory |
 //! | `skills.hide.args`, `.json_args`, `.json_env` | `{hidden}`, an object from names to words, or the list of `entry`s |

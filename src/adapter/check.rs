@@ -189,7 +189,7 @@ impl Checker<'_> {
     }
 
     fn means(&mut self, means: &Means, known: &[&str]) {
-        let spelt = !means.args.is_empty() || !means.env.is_empty();
+        let spelt = !means.args.is_empty() || !means.json_args.is_empty() || !means.env.is_empty();
         if means.already == spelt {
             let message = if spelt {
                 "what is fulfilled `already` needs no `args` or `env`"
@@ -199,6 +199,7 @@ impl Checker<'_> {
             self.add(message, None);
         }
         self.at("args").words(&means.args, known);
+        self.at("json_args").documents(&means.json_args, &[]);
         self.at("env").texts(&means.env, known);
     }
 
@@ -264,7 +265,7 @@ fn splices(adapter: &Adapter, launch: &Launch) -> Vec<(&'static str, bool)> {
         .into_iter()
         .chain([if launch.auto_accept.is_some() { &launch.auto_accept } else { &adapter.approval }])
         .flatten()
-        .any(|means| !means.args.is_empty());
+        .any(|means| !means.args.is_empty() || !means.json_args.is_empty());
     let told = adapter.skills.as_ref().is_some_and(|skills| {
         let hides = |hide: &Hide| !hide.args.is_empty() || !hide.json_args.is_empty();
         !skills.args.is_empty() || !skills.json_args.is_empty() || skills.hide.as_ref().is_some_and(hides)

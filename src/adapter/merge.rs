@@ -2,6 +2,8 @@
 //!
 //! Invariant: what the upper value does not name, the lower one keeps.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 /// Tables merge key by key, everything else is replaced.
@@ -12,6 +14,13 @@ pub(super) fn deep_merge(lower: &mut Value, upper: Value) {
 /// As [`deep_merge`], but a list is added to the list below it.
 pub(super) fn join(lower: &mut Value, upper: Value) {
     lay(lower, upper, true);
+}
+
+/// The same for documents, each with that of its name.
+pub(super) fn join_documents(lower: &mut BTreeMap<String, Value>, upper: &BTreeMap<String, Value>) {
+    for (name, document) in upper {
+        join(lower.entry(name.clone()).or_insert(Value::Null), document.clone());
+    }
 }
 
 fn lay(lower: &mut Value, upper: Value, lists_add_up: bool) {

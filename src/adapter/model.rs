@@ -95,6 +95,9 @@ pub(super) struct Means {
     pub(super) already: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) args: Vec<String>,
+    /// Flags whose next word is a JSON document, joined with that of `skills`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) json_args: JsonVariables,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) env: Variables,
 }

@@ -3,10 +3,10 @@
 //! Invariant: whether an option is fulfilled is read from the adapter's data,
 //! never from its name.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use super::model::{Adapter, Launch, Means};
+use super::merge::join_documents;
+use super::model::{Adapter, JsonVariables, Launch, Means, Variables};
 use super::template::fill;
 
 /// `model`, `auto_accept`, `max_turns` and `quiet` of a harness.
@@ -111,15 +111,19 @@ impl Adapter {
     }
 }
 
-/// Arguments and variables for the options that were asked for, or the first
-/// one that the agent cannot fulfil. `quiet` is a wish: it is on by default,
+/// What is said to the agent for the options that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Spelt {
+    pub(super) args: Vec<String>,
+    pub(super) json_args: JsonVariables,
+    pub(super) env: Variables,
+}
+
+/// How the options that were asked for are said, or the first one that the
+/// agent cannot fulfil. `quiet` is a wish: it is on by default,
 /// so an agent that cannot be quiet is started all the same.
-pub(super) fn spell(
-    adapter: &Adapter,
-    launch: &Launch,
-    options: &PromptOptions,
-) -> Result<(Vec<String>, BTreeMap<String, String>), OptionKey> {
-    let (mut args, mut env) = (Vec::new(), BTreeMap::new());
+pub(super) fn spell(adapter: &Adapter, launch: &Launch, options: &PromptOptions) -> Result<Spelt, OptionKey> {
+    let mut spelt = Spelt::default();
     let turns = options.max_turns.filter(|turns| *turns > 0).map(|turns| turns.to_string());
     for key in OptionKey::ALL {
         let value = match key {
@@ -132,12 +136,14 @@ pub(super) fn spell(
         match adapter.means(launch, key) {
             Some(means) if means.already => {}
             Some(means) => {
-                args.extend(means.args.iter().map(|word| fill(word, "value", value)));
-                env.extend(means.env.iter().map(|(name, text)| (name.clone(), fill(text, "value", value))));
+                let env = means.env.iter().map(|(name, text)| (name.clone(), fill(text, "value", value)));
+                spelt.env.extend(env);
+                spelt.args.extend(means.args.iter().map(|word| fill(word, "value", value)));
+                join_documents(&mut spelt.json_args, &means.json_args);
             }
             None if key == OptionKey::Quiet => {}
             None => return Err(key),
         }
     }
-    Ok((args, env))
+    Ok(spelt)
 }

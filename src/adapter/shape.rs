@@ -30,7 +30,7 @@ pub(super) enum Shape {
 
 use Shape::{Flag, JsonMap, Table, Tables, Text, TextMap, Texts, Word};
 
-const MEANS: Shape = Table(&[("already", Flag), ("args", Texts), ("env", TextMap)]);
+const MEANS: Shape = Table(&[("already", Flag), ("args", Texts), ("json_args", JsonMap), ("env", TextMap)]);
 
 const LAUNCH: Shape = Table(&[
     ("argument", Texts),

@@ -110,9 +110,21 @@ pub struct Handover<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) args: Vec<String>,
+    /// After `args`.
+    pub(super) json_args: JsonVariables,
+    /// After both.
+    pub(super) last: Vec<String>,
     pub(super) env: Variables,
     pub(super) json_env: JsonVariables,
     pub(super) documents: Vec<(String, String)>,
+}
+
+impl Told {
+    /// The words for the agent.
+    pub(super) fn words(&self) -> impl Iterator<Item = String> {
+        let documents = self.json_args.iter().flat_map(|(flag, value)| [flag.clone(), value.to_string()]);
+        self.args.iter().cloned().chain(documents).chain(self.last.iter().cloned())
+    }
 }
 
 impl Adapter {
@@ -163,25 +175,23 @@ pub(super) fn hand_over(skills: &Skills, handover: &Handover<'_>) -> Told {
     let documents = json(&skills.documents);
     let mut told = Told {
         args: skills.args.iter().map(word).collect(),
+        json_args: json(&skills.json_args),
+        last: Vec::new(),
         env: skills.env.iter().map(|(name, text)| (name.clone(), word(text))).collect(),
         json_env: json(&skills.json_env),
         documents: documents.into_iter().map(|(path, value)| (path, format!("{value}\n"))).collect(),
     };
-    let mut json_args = json(&skills.json_args);
-    let mut last = Vec::new();
     if let Some(hide) = &skills.hide
         && let Some((text, value)) = hidden(hide, handover)
     {
-        last = hide.args.iter().map(|word| fill(word, "hidden", &text)).collect();
-        for (under, over) in [(&mut told.json_env, &hide.json_env), (&mut json_args, &hide.json_args)] {
+        told.last = hide.args.iter().map(|word| fill(word, "hidden", &text)).collect();
+        for (under, over) in [(&mut told.json_env, &hide.json_env), (&mut told.json_args, &hide.json_args)] {
             for (name, template) in over {
                 let document = under.entry(name.clone()).or_insert(Value::Null);
                 deep_merge(document, fill_json(template, private, Some(&value)));
             }
         }
     }
-    told.args.extend(json_args.into_iter().flat_map(|(flag, value)| [flag, value.to_string()]));
-    told.args.append(&mut last);
     told
 }
 

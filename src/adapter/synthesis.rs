@@ -9,8 +9,8 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::error::{LONGEST_ARGUMENT, SynthesisError};
-use super::merge::join;
-use super::model::{Adapter, Launch};
+use super::merge::{join, join_documents};
+use super::model::{Adapter, JsonVariables, Launch};
 use super::options::{PromptOptions, spell};
 use super::place::resolve;
 use super::skills::{Handover, Told, hand_over};
@@ -113,7 +113,7 @@ impl Adapter {
             Some(program) => program.to_owned(),
             None => return Err(SynthesisError::NoProgram { adapter: self.id.clone() }),
         };
-        let told = match (&self.skills, &wanted.skills) {
+        let mut told = match (&self.skills, &wanted.skills) {
             (Some(skills), Some(handover)) => hand_over(skills, handover),
             _ => Told::default(),
         };
@@ -122,18 +122,26 @@ impl Adapter {
         let mut stdin = None;
         match wanted.prompt {
             None => {
-                words.push_all(told.args);
-                words.push_all(plain_args(wanted)?);
+                let mut args = plain_args(wanted)?;
+                take_documents(&mut told.json_args, &mut args);
+                words.push_all(told.words());
+                words.push_all(args);
             }
             Some(prompt) => {
                 let (launch, by_stdin) = self.launch(prompt, wanted.resident)?;
-                let (options, variables) = spell(self, launch, wanted.options)
+                let mut options = spell(self, launch, wanted.options)
                     .map_err(|option| SynthesisError::Unsupported { adapter: self.id.clone(), option })?;
-                env.extend(variables);
+                env.append(&mut options.env);
+                // Of one flag given twice an agent may heed the last alone.
+                let (shared, alone): (JsonVariables, JsonVariables) =
+                    options.json_args.into_iter().partition(|(flag, _)| told.json_args.contains_key(flag));
+                join_documents(&mut told.json_args, &shared);
+                let documents = alone.into_iter().flat_map(|(flag, value)| [flag, value.to_string()]);
+                options.args.extend(documents);
                 for word in if by_stdin { &launch.stdin } else { &launch.argument } {
                     match word.as_str() {
-                        "{options}" => words.push_all(options.iter().cloned()),
-                        "{skills}" => words.push_all(told.args.iter().cloned()),
+                        "{options}" => words.push_all(options.args.iter().cloned()),
+                        "{skills}" => words.push_all(told.words()),
                         "{quieten}" => words.push_all(self.quieten.args.iter().cloned()),
                         template => words.push_prompt(template, prompt),
                     }
@@ -206,6 +214,24 @@ fn plain_args(wanted: &Invocation<'_>) -> Result<Vec<String>, SynthesisError> {
         None => Ok(word.clone()),
     };
     wanted.args.iter().map(fill_in).collect()
+}
+
+/// Moves the user's own documents for our flags into ours, where theirs win: of one flag given
+/// twice an agent may heed the last alone. A text that is no JSON object stays where it is.
+fn take_documents(ours: &mut JsonVariables, args: &mut Vec<String>) {
+    let object = |text: &str| serde_json::from_str(text).ok().filter(Value::is_object);
+    let mut at = 0;
+    while let Some(word) = args.get(at).filter(|word| *word != "--") {
+        let (flag, attached) = word.split_once('=').map_or((word.as_str(), None), |(a, b)| (a, Some(b)));
+        let text = attached.or_else(|| args.get(at + 1).map(String::as_str));
+        if let (Some(document), Some(theirs)) = (ours.get_mut(flag), text.and_then(object)) {
+            let end = at + if attached.is_some() { 1 } else { 2 };
+            join(document, theirs);
+            args.drain(at..end);
+        } else {
+            at += 1;
+        }
+    }
 }
 
 /// Why a prompt cannot go by argument.

@@ -117,10 +117,10 @@ fn native_dirs(place: &NativePlace, workdir: &Utf8Path) -> Vec<NativeDir> {
     paths.into_iter().map(|path| NativeDir { path, hidden: place.hidden }).collect()
 }
 
-/// The directory and its parents up to the one that holds `.git`; outside a repository the
-/// directory and its parent, which is what the agents were seen to read.
+/// The directory and its parents up to the one that holds `.git`; outside a repository all of its
+/// parents. What is named too much is hidden for nothing, what is named too little is seen.
 fn upward_to_git_root(workdir: &Utf8Path) -> Vec<Utf8PathBuf> {
     let parents: Vec<&Utf8Path> = workdir.ancestors().collect();
-    let depth = parents.iter().position(|dir| dir.join(".git").exists()).unwrap_or(1);
+    let depth = parents.iter().position(|dir| dir.join(".git").exists()).unwrap_or(parents.len());
     parents.into_iter().take(depth + 1).map(Utf8Path::to_owned).collect()
 }

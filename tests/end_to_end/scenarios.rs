@@ -340,6 +340,53 @@ fn nearer_root_wins_a_name_collision() {
     assert_eq!(names.len(), 4);
 }
 
+/// ADP-3, SKL-14: an agent that is sent elsewhere by the harness's own `env` looks there, so that
+/// is where its default root is and what has to be hidden.
+#[test]
+fn the_agents_places_follow_the_environment_of_the_harness() {
+    let mut home = home(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nworkdir = \"~/app\"\n\
+         skill_paths = [\"~/team\"]\nenv_file = \"~/own.env\"\n\
+         [harness.b]\nagent = \"claude-code\"\nenv = { HOME = \"/nowhere\" }\n",
+    );
+    home.write("own.env", &format!("CLAUDE_CONFIG_DIR={}\n", home.text("own")));
+    home.write("app/.git/HEAD", "");
+    skill(&home, "own/skills", "playbook", "own");
+    skill(&home, "own/skills", "only-own", "own");
+    skill(&home, ".claude/skills", "elsewhere", "home");
+    skill(&home, "team", "playbook", "team");
+    assert_eq!(roots(&home, "a")[0], (home.text("own/skills"), "adapter".to_owned()));
+    assert_eq!(roots(&home, "b")[0], ("/nowhere/.claude/skills".to_owned(), "adapter".to_owned()));
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    let command = home.runs("a")[0]["command"].as_array().unwrap().clone();
+    let at = command.iter().position(|word| word == "--settings").unwrap();
+    let settings: Value = serde_json::from_str(command[at + 1].as_str().unwrap()).unwrap();
+    assert_eq!(settings["skillOverrides"], json!({"only-own": "user-invocable-only", "playbook": "off"}));
+}
+
+/// SKL-14: outside a repository an agent was seen to look in every parent of its workdir.
+#[test]
+fn native_copies_are_hidden_in_every_parent_up_to_the_repository() {
+    for (repository, hidden) in [
+        (None, json!({"far": "off", "here": "user-invocable-only", "near": "off"})),
+        (Some("a/b/.git/HEAD"), json!({"here": "user-invocable-only", "near": "off"})),
+    ] {
+        let home = home(
+            "[harness.a]\nagent = \"claude-code\"\nprompt = \"stand-in:skills\"\nworkdir = \"~/a/b/c\"\n",
+        );
+        repository.into_iter().for_each(|head| home.write(head, ""));
+        skill(&home, "a/.claude/skills", "far", "far");
+        skill(&home, "a/b/.claude/skills", "near", "near");
+        skill(&home, "a/b/c/.claude/skills", "here", "here");
+        home.ok(&["once", "a"]);
+        let command = home.runs("a")[0]["command"].as_array().unwrap().clone();
+        let at = command.iter().position(|word| word == "--settings").unwrap();
+        let settings: Value = serde_json::from_str(command[at + 1].as_str().unwrap()).unwrap();
+        assert_eq!(settings["skillOverrides"], hidden);
+    }
+}
+
 /// Scenario "Merged set lands before exec": on every start, the first and a restart alike.
 #[test]
 fn merged_set_lands_before_exec() {

@@ -85,7 +85,14 @@ fn one_shots() -> Vec<Case> {
 
 fn check(case: &Case, wanted: &Invocation<'_>) {
     let made = builtin(case.agent).synthesize(wanted).unwrap();
-    let shown: Vec<String> = case.argv.iter().map(|word| word.replace('P', "<prompt>")).collect();
+    let shown: Vec<String> = case
+        .argv
+        .iter()
+        .map(|&word| match word {
+            "P" | "--prompt=P" => word.replace('P', "<prompt>"),
+            word => word.to_owned(),
+        })
+        .collect();
     assert_eq!(made.argv, strings(case.argv), "{}", case.name);
     assert_eq!(made.shown, shown, "{}", case.name);
     assert_eq!(made.env, variables(case.env), "{}", case.name);
@@ -109,6 +116,9 @@ fn cmd_replaces_the_first_word_of_the_template() {
     assert_eq!(made.argv, ["/opt/wrap", "-p", "--", "P"]);
 }
 
+/// With this, claude's terminal mode does not ask whether it may act without asking.
+const UNASKED: &str = r#"{"skipDangerousModePermissionPrompt":true}"#;
+
 /// ADP-3: a resident agent is given its prompt by the terminal mode's own template.
 #[test]
 fn a_resident_agent_is_given_its_prompt_by_argument() {
@@ -119,7 +129,7 @@ fn a_resident_agent_is_given_its_prompt_by_argument() {
             "claude_all",
             "claude-code",
             all(),
-            &["claude", "--model", "m/x", "--dangerously-skip-permissions", "--", "P"],
+            &["claude", "--model", "m/x", "--dangerously-skip-permissions", "--settings", UNASKED, "--", "P"],
             CLAUDE_ACCEPTING,
         ),
         case("codex", "codex", PLAIN, &["codex", "-c", "analytics.enabled=false", "--", "P"], &[]),

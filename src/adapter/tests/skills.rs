@@ -4,7 +4,9 @@ use camino::Utf8Path;
 use serde_json::{Value, json};
 
 use super::{PLAIN, builtin, command, one_shot, strings, variables};
-use crate::adapter::{Handover, Invocation, NativeBase, NativeSkill, SkillFacts, Synthesis, TargetKind};
+use crate::adapter::{
+    Handover, Invocation, NativeBase, NativeSkill, PromptOptions, SkillFacts, Synthesis, TargetKind,
+};
 
 fn native(name: &str, dir: &str, shadowed: bool, projected: bool) -> NativeSkill {
     NativeSkill { name: name.to_owned(), dir: dir.into(), shadowed, projected }
@@ -59,6 +61,45 @@ fn claude_hides_native_copies_by_name() {
     );
     assert_eq!(made.argv, ["claude", "-p", "--plugin-dir", "/d", "--settings", overlay, "--", "P"]);
     assert_eq!(made.shown.last().unwrap(), "<prompt>");
+}
+
+/// Of two `--settings` claude heeds the last alone: what an option needs and what the projection
+/// needs is one document.
+#[test]
+fn claude_gets_one_settings_document() {
+    let skills = Some(Handover { target: Utf8Path::new("/d"), native: &[native("x", "/h/x", true, true)] });
+    let options = PromptOptions { auto_accept: true, ..PLAIN };
+    let wanted = Invocation { resident: true, skills, ..one_shot("P", &options) };
+    let made = builtin("claude-code").synthesize(&wanted).unwrap();
+    assert_eq!(made.argv[1..5], ["--dangerously-skip-permissions", "--plugin-dir", "/d", "--settings"]);
+    assert_eq!(made.argv[6..], ["--", "P"]);
+    let expected = json!({
+        "permissions": {"additionalDirectories": ["/d"]},
+        "skillOverrides": {"x": "off"},
+        "skipDangerousModePermissionPrompt": true,
+    });
+    assert_eq!(settings(&made), expected);
+}
+
+/// The same with settings among the user's own arguments, which win. A file's name and what
+/// follows `--` stay as they are.
+#[test]
+fn claude_gets_the_users_settings_in_the_same_document() {
+    let theirs = r#"{"model":"m","permissions":{"additionalDirectories":["/e"]}}"#;
+    let attached = r#"--settings={"skillOverrides":{"x":"on"}}"#;
+    let last = ["--", "--settings", "{}"];
+    let args =
+        strings(&["-d", "--settings", theirs, attached, "--settings", "f.json", last[0], last[1], last[2]]);
+    let skills = Some(Handover { target: Utf8Path::new("/d"), native: &[native("x", "/h/x", true, true)] });
+    let made = builtin("claude-code").synthesize(&Invocation { skills, ..command("claude", &args) }).unwrap();
+    let expected = json!({
+        "model": "m",
+        "permissions": {"additionalDirectories": ["/d", "/e"]},
+        "skillOverrides": {"x": "on"},
+    });
+    assert_eq!(settings(&made), expected);
+    assert_eq!(made.argv[..3], ["claude", "--plugin-dir", "/d"]);
+    assert_eq!(made.argv[5..], ["-d", "--settings", "f.json", last[0], last[1], last[2]]);
 }
 
 /// SKL-14: of two native copies of a name the shadowed one decides, in any order.
@@ -223,6 +264,16 @@ fn native_places_say_by_what_they_are_hidden() {
     let claude = facts("claude-code", &[("CLAUDE_CONFIG_DIR", "/c")]).native;
     assert_eq!(claude[0].base, NativeBase::Home("/c/skills".into()));
     assert_eq!((&claude[1].base, claude[1].upward), (&NativeBase::Workdir(".claude/skills".into()), true));
+
+    let codex = facts("codex", &[]).native;
+    let upward: Vec<_> = codex.iter().map(|place| (&place.base, place.upward)).collect();
+    assert_eq!(
+        upward[2..],
+        [
+            (&NativeBase::Workdir(".codex/skills".into()), true),
+            (&NativeBase::Workdir(".agents/skills".into()), true),
+        ]
+    );
 
     let visible: Vec<String> = facts("opencode", &[("OPENCODE_CONFIG_DIR", "/o")])
         .native
