@@ -23,6 +23,14 @@ pub(super) enum Failure {
     /// An answer of the daemon, or the same kind of failure found here.
     #[error(transparent)]
     Said(#[from] ErrorBody),
+    /// A foreground run did not end well.
+    #[error("{body}")]
+    Ended {
+        /// How it ended.
+        body: ErrorBody,
+        /// The exit status that says so: the agent's own where it has one.
+        status: u8,
+    },
     /// The arguments do not fit.
     #[error("{0}")]
     Usage(String),
@@ -51,6 +59,7 @@ impl Failure {
         match self {
             Self::Said(ErrorBody { code: ErrorCode::NoDaemon, .. }) => NO_DAEMON,
             Self::Usage(_) => USAGE,
+            Self::Ended { status, .. } => *status,
             _ => FAILED,
         }
     }
@@ -58,7 +67,9 @@ impl Failure {
     /// The failure as the object that `--json` prints.
     pub(super) fn body(&self) -> ErrorBody {
         match self {
-            Self::Said(body) | Self::Daemon(DaemonError::Refused(body)) => body.clone(),
+            Self::Said(body) | Self::Ended { body, .. } | Self::Daemon(DaemonError::Refused(body)) => {
+                body.clone()
+            }
             Self::Usage(message) => ErrorBody::new(ErrorCode::BadRequest, message.clone())
                 .help("`harnessd help` and `harnessd VERB --help` show what is understood"),
             Self::Store(cause) | Self::Daemon(DaemonError::Store(cause)) => cause.body(),

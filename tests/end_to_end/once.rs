@@ -16,7 +16,11 @@ fn once_runs_records_and_exits_by_the_outcome() {
     let run = &home.runs("good")[0];
     assert_eq!((&run["outcome"], &run["trigger"]), (&"ok".into(), &"once".into()));
     assert_eq!(home.log("good"), "out\nerr\n");
-    assert_eq!(home.harnessd(&["once", "bad"]).code, 42);
+    let bad = home.harnessd(&["once", "bad"]);
+    assert_eq!(
+        (bad.code, bad.err.as_str()),
+        (42, "error: the run of harness `bad` ended `failed`: exit status 42\n")
+    );
     assert_eq!(home.runs("bad").len(), 1, "once is once, whatever the policy");
     assert_eq!(home.harnessd(&["once", "dead"]).code, 1);
     assert_eq!(home.runs("dead")[0]["cause"], "killed by SIGKILL");

@@ -36,11 +36,22 @@ pub(in crate::cli) fn perform(
     let run = daemon::foreground(&context.options(), &state, Foreground { configuration, name, quiet })?;
     if quiet {
         out.json(&run)?;
-    } else if let (Some(Outcome::SpawnFailed), Some(cause)) = (run.outcome, &run.cause) {
-        let message = format!("harness `{}` could not be started: {cause}", run.harness);
-        return Err(ErrorBody::new(ErrorCode::SpawnFailed, message).into());
+        return Ok(ExitCode::from(exit_status(&run)));
     }
-    Ok(exit_code(&run))
+    match (run.outcome, &run.cause) {
+        (Some(Outcome::Ok), _) => Ok(ExitCode::SUCCESS),
+        (Some(Outcome::SpawnFailed), Some(cause)) => {
+            let message = format!("harness `{}` could not be started: {cause}", run.harness);
+            Err(ErrorBody::new(ErrorCode::SpawnFailed, message).into())
+        }
+        (outcome, cause) => {
+            let outcome = outcome.map_or("unknown", Outcome::as_str);
+            let cause = cause.as_deref().unwrap_or("no cause is known");
+            let message = format!("the run of harness `{}` ended `{outcome}`: {cause}", run.harness);
+            let body = ErrorBody::new(ErrorCode::RunFailed, message);
+            Err(Failure::Ended { body, status: exit_status(&run) })
+        }
+    }
 }
 
 /// The harness without what would start it again.
@@ -55,10 +66,10 @@ fn just_once(harness: &Harness) -> Harness {
 }
 
 /// 0 only on `ok`, else the agent's own non-zero status, else 1.
-fn exit_code(run: &Run) -> ExitCode {
+fn exit_status(run: &Run) -> u8 {
     if run.outcome == Some(Outcome::Ok) {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     let own = run.exit_code.and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);
-    ExitCode::from(own.unwrap_or(1))
+    own.unwrap_or(1)
 }
