@@ -10,6 +10,7 @@ mod nearest;
 mod quantity;
 mod render;
 mod run;
+mod signal;
 mod time;
 
 pub use diagnostic::{Diagnostic, Place, Related, Severity, SourceText, Sources};
@@ -18,4 +19,5 @@ pub use nearest::nearest;
 pub use quantity::{QuantityError, duration_text, parse_duration, parse_size, size_text};
 pub use render::{Format, json_one, render};
 pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger, UnknownWord};
+pub use signal::{signal_name, signal_names, signal_number};
 pub use time::{Mono, Now, Wall};

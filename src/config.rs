@@ -32,7 +32,6 @@ mod path;
 mod raw;
 mod scalar;
 mod scope;
-mod signal;
 mod tables;
 #[cfg(test)]
 mod tests;

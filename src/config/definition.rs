@@ -13,8 +13,7 @@ use sha2::{Digest, Sha256};
 use super::Context;
 use super::fit::SCHEDULED_TIMEOUT;
 use super::model::{Declared, Harness, PromptSource, Work};
-use super::signal::signal_name;
-use crate::base::duration_text;
+use crate::base::{duration_text, signal_name};
 
 /// The value of a resolved key.
 #[derive(Clone, Copy)]

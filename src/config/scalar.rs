@@ -11,8 +11,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 
-use super::signal::{signal_names, signal_number};
-use crate::base::{nearest, parse_duration, parse_size};
+use crate::base::{nearest, parse_duration, parse_size, signal_names, signal_number};
 use crate::lifecycle::RestartPolicy;
 use crate::schedule::{Overlap, parse_zone};
 

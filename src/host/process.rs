@@ -14,7 +14,7 @@ pub(in crate::host) use output::make_nonblocking;
 pub use output::{Output, read_output, write_some};
 pub use program::{ProgramError, find_program};
 pub use reap::reap;
-pub use signal::{signal_group, signal_name, signal_number, signal_pid};
+pub use signal::{signal_group, signal_pid};
 
 use std::ffi::OsString;
 use std::io;

@@ -15,7 +15,7 @@ use nix::errno::Errno;
 
 use super::assess::{Assessment, is_settled, occupied};
 use super::build::{BuildError, Built, build};
-use super::cause::{cause, is};
+use super::cause::is;
 use super::displace::remove;
 use super::manifest::{Entry, FILE, SCRATCH};
 use super::plan::{Action, Step, steps};
@@ -24,6 +24,7 @@ use super::salvage::{KEEP, NEW, OLD, clear, put_aside, salvage};
 use super::target;
 use super::warning::Warning;
 use super::{Job, Merged, Projection, SkillError, Target};
+use crate::host::cause;
 use crate::wire::RunSkill;
 
 /// How a projection is performed.

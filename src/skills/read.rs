@@ -6,11 +6,11 @@ use std::io::{self, Read};
 use camino::Utf8Path;
 
 use super::build::open_regular;
-use super::cause::cause;
 use super::frontmatter::{self, HEAD};
 use super::tree::{Links, Tree, walk};
 use super::warning::{Warning, WarningKind, plain, shown};
 use super::{Bounds, MergedSkill};
+use crate::host::cause;
 
 /// The file that makes a directory a skill, spelled exactly so (SKL-1).
 pub(super) const SKILL_FILE: &str = "SKILL.md";

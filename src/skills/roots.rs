@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
-use super::cause::cause;
 use super::manifest::{Manifest, is_copy_name};
 use super::merge::{Candidate, Winner, merge};
 use super::read::SKILL_FILE;
@@ -18,6 +17,7 @@ use super::stamp::{Base, stamp};
 use super::warning::{Warning, WarningKind, plain, shown};
 use super::{Bounds, Job, Merged, MergedSkill, Native, NativeDir, Root, Seen, target};
 use crate::adapter::Hidden;
+use crate::host::cause;
 use crate::wire::{RootState, RootView, SkillRank};
 
 /// Reads all roots and merges what they hold. It never fails: what cannot be

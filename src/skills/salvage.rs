@@ -8,13 +8,13 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::build::content_hash;
-use super::cause::cause;
 use super::displace::{displace, is_directory, remove};
 use super::manifest::{FILE, Manifest};
 use super::target::Listing;
 use super::tree::{Links, walk};
 use super::warning::{Warning, WarningKind, plain, shown};
 use super::{Job, Target};
+use crate::host::cause;
 
 /// The part of a scratch directory in which copies are built.
 pub(super) const NEW: &str = "new";

@@ -16,12 +16,13 @@ use nix::fcntl::OFlag;
 
 use super::Bounds;
 use super::build::{content_hash, open_regular};
-use super::cause::{cause, is};
+use super::cause::is;
 use super::manifest::{Entry, FILE, LOCK, Manifest, OURS, SCRATCH, is_copy_name};
 use super::plan::Held;
 use super::stamp::Base;
 use super::tree::{Links, changed, walk};
 use super::warning::{Warning, WarningKind, shown};
+use crate::host::cause;
 
 /// A manifest as it was found.
 #[derive(Debug, Clone, Default)]

@@ -16,10 +16,11 @@ use nix::unistd::{AccessFlags, access};
 use thiserror::Error;
 
 use super::Bounds;
-use super::cause::{cause, is};
+use super::cause::is;
 use super::stamp::Stamp;
 use super::warning::{WarningKind, plain};
 use crate::base::size_text;
+use crate::host::cause;
 
 /// Directories inside directories, at most.
 const DEEPEST: usize = 32;

@@ -127,7 +127,7 @@ impl Supervisor {
         run.cause = cause;
         match status {
             Some(ExitStatus::Code(code)) => run.exit_code = Some(code),
-            Some(ExitStatus::Signal(number)) => run.signal = Some(signal_name(number).into_owned()),
+            Some(ExitStatus::Signal(number)) => run.signal = Some(signal_name(number)),
             None => {}
         }
         slot.last_run = Some(run.clone());

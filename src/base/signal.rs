@@ -39,17 +39,19 @@ const SIGNALS: [(&str, i32); 30] = [
 ];
 
 /// The names, the usual ones first. `STOP` is missing: it ends nothing.
-pub(super) fn signal_names() -> impl Iterator<Item = &'static str> + Clone {
+pub fn signal_names() -> impl Iterator<Item = &'static str> + Clone {
     SIGNALS.iter().map(|(name, _)| *name)
 }
 
 /// The number of `TERM` or `SIGTERM`.
-pub(super) fn signal_number(text: &str) -> Option<i32> {
+#[must_use]
+pub fn signal_number(text: &str) -> Option<i32> {
     let bare = text.strip_prefix("SIG").unwrap_or(text);
     SIGNALS.iter().find(|(name, _)| *name == bare).map(|(_, number)| *number)
 }
 
 /// The name of a signal, `TERM` for 15.
-pub(super) fn signal_name(number: i32) -> Option<&'static str> {
+#[must_use]
+pub fn signal_name(number: i32) -> Option<&'static str> {
     SIGNALS.iter().find(|(_, one)| *one == number).map(|(name, _)| *name)
 }
