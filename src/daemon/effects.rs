@@ -145,7 +145,7 @@ impl Daemon {
             Ok(spawned) => {
                 let output = Output::new(run, spawned.output, log, harness.tty);
                 self.watch_output(run, output);
-                self.family.started(run, spawned.pid);
+                self.family.started(run, spawned.pid, spawned.start_time);
                 if let Some(live) = self.live.get_mut(&run) {
                     live.main = Main::Alive(spawned.pid);
                 }

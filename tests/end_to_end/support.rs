@@ -251,6 +251,17 @@ pub(crate) fn alive(pid: i32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
+/// The living `sleep` of this length. A process without any environment carries no mark; a length that
+/// nothing else sleeps for finds it.
+pub(crate) fn sleeper(length: &str) -> Option<i32> {
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let argv = format!("sleep\0{length}\0");
+    pids.find(|pid| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|found| found == argv.as_bytes()) && alive(*pid)
+    })
+}
+
 /// Living processes whose environment holds `mark`.
 pub(crate) fn processes_with(mark: &str) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Home, alive, kill, mark, until};
+use crate::support::{Home, alive, kill, mark, sleeper, until};
 
 fn resident(name: &str, script: &str, mark: &str) -> String {
     format!(
@@ -150,6 +150,46 @@ fn trap_17_what_a_run_forked_away_ends_with_it() {
     home.ok(&["start", "fork", "--wait"]);
     assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
     assert_eq!(home.runs("fork")[0]["outcome"], "ok");
+}
+
+/// Trap 17, LIF-5: a process that has shed mark and session may be of any run that was there when it
+/// started; another run's end does not end it while such a run is alive.
+#[test]
+fn trap_17_an_orphan_without_a_mark_survives_the_end_of_another_run() {
+    let length = format!("7771.{}", std::process::id());
+    let mut home = Home::new(&format!(
+        "[harness.a]\noneshot = true\ncmd = \"sh\"\n\
+         args = [\"-c\", \"env -i PATH=$PATH setsid -f sleep {length}; sleep 607\"]\nstop_timeout = \"300ms\"\n\
+         [harness.b]\noneshot = true\ncmd = \"sleep\"\nargs = [\"0.1\"]\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "a"]);
+    let orphan = until("the daemon adopts the orphan", || {
+        let orphan = sleeper(&length)?;
+        let status = fs::read_to_string(format!("/proc/{orphan}/status")).ok()?;
+        status.contains(&format!("PPid:\t{}\n", home.daemon_pid())).then_some(orphan)
+    });
+    home.ok(&["start", "b", "--wait"]);
+    assert_eq!(home.runs("b")[0]["outcome"], "ok");
+    assert_eq!(sleeper(&length), Some(orphan), "it is not a process of b");
+    home.ok(&["stop", "a", "--wait"]);
+    assert_eq!(sleeper(&length), None, "it does not outlive the only run that it can be of");
+}
+
+/// Trap 17, LIF-5: such a process is ended with its run though it was adopted while the run was alive.
+#[test]
+fn trap_17_an_orphan_without_a_mark_that_is_found_early_ends_with_its_run() {
+    let length = format!("7772.{}", std::process::id());
+    let mut home = Home::new(&format!(
+        "[harness.early]\noneshot = true\ncmd = \"sh\"\nstop_timeout = \"300ms\"\n\
+         args = [\"-c\", 'env -i PATH=$PATH setsid -f sleep {length}; (sh -c \"sleep 0.3 &\"); sleep 1; echo done']\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "early"]);
+    until("the orphan runs", || sleeper(&length));
+    let run = home.ended_run("early");
+    assert_eq!((&run["outcome"], home.log("early").as_str()), (&"ok".into(), "done\n"));
+    assert_eq!(sleeper(&length), None, "it does not outlive its run");
 }
 
 /// Trap 20, LIF-2: a run that the daemon died with is closed as `lost` at the next start, what was

@@ -7,11 +7,13 @@ use harnessd::host::clock::now;
 use harnessd::host::process::{SpawnSpec, Spawned, reap, signal_pid, spawn};
 use harnessd::host::tree::{
     Facts, Family, Reaped, become_subreaper, children_of_self, descendants, facts, find_by_run_ids,
-    signal_exactly,
+    run_id_of, signal_exactly,
 };
-use nix::libc::{SIGKILL, SIGTERM};
+use nix::libc::{SIGKILL, SIGTERM, SIGUSR1};
 
-use super::child::{alone, await_any_death, await_death, await_ready, output_until, script, spec};
+use super::child::{
+    alone, await_any_death, await_death, await_ready, await_that, output_until, script, spec,
+};
 
 fn run_id() -> RunId {
     RunIds::new(harnessd::host::entropy::seed()).next(now().wall)
@@ -22,7 +24,7 @@ fn start(family: &mut Family, mut spec: SpawnSpec) -> (RunId, Spawned) {
     let run = run_id();
     spec.env.push(("HARNESSD_RUN_ID".into(), run.to_string().into()));
     let child = spawn(&spec).unwrap();
-    family.started(run, child.pid);
+    family.started(run, child.pid, child.start_time);
     (run, child)
 }
 
@@ -98,9 +100,10 @@ fn leftovers_outside_the_group_are_found_and_stopped() {
     assert!(children_of_self().unwrap().is_empty());
 }
 
-/// LIF-5: each leftover is of its own run, though both runs ended in one turn.
+/// LIF-5: each leftover is of its own run, though all ended in one turn; one that shows nothing is
+/// ended with one of them.
 #[test]
-fn leftovers_of_two_runs_are_told_apart() {
+fn leftovers_of_runs_that_ended_together_are_told_apart() {
     let _alone = alone();
     become_subreaper().unwrap();
     let mut family = Family::default();
@@ -117,17 +120,144 @@ fn leftovers_of_two_runs_are_told_apart() {
         family.reaped(pid);
     }
     assert!(family.survey().unwrap().is_empty());
-    assert_eq!(family.leftovers(marked.0).len(), 1);
-    assert_eq!(family.leftovers(bare.0).len(), 1);
-    assert_eq!(family.unclaimed().len(), 1, "of three that ended none can be blamed for it");
+    let of = |family: &Family, run| family.leftovers(run).len();
+    assert!(of(&family, marked.0) >= 1 && of(&family, bare.0) >= 1);
+    assert_eq!(of(&family, marked.0) + of(&family, bare.0) + of(&family, lost.0), 3);
+    assert!(family.unclaimed().is_empty());
+    let others = of(&family, bare.0) + of(&family, lost.0);
     family.kill(marked.0);
     turns_until_gone(&mut family, marked.0);
-    assert_eq!(family.leftovers(bare.0).len(), 1, "the other run's lives on");
-    family.kill(bare.0);
-    turns_until_gone(&mut family, bare.0);
-    let unclaimed = family.unclaimed();
-    assert!(signal_pid(unclaimed[0], SIGKILL).unwrap());
-    assert_eq!(turn(&mut family), [Reaped::Unclaimed]);
+    assert_eq!(of(&family, bare.0) + of(&family, lost.0), others, "those of the others live on");
+    for run in [bare.0, lost.0] {
+        family.kill(run);
+        turns_until_gone(&mut family, run);
+    }
+    assert!(children_of_self().unwrap().is_empty());
+}
+
+/// Leaves an orphan that shows nothing of its run, and goes on.
+const SHED: &str = "env -i /bin/sh -c 'setsid sh -c \"echo ready; exec sleep 1000\" &'";
+
+/// The orphan that [`SHED`] leaves, once we have adopted it.
+fn shed_orphan(child: &Spawned, mains: &[i32]) -> i32 {
+    await_ready(child, 1);
+    let adopted =
+        || children_of_self().unwrap().into_iter().find(|pid| *pid != child.pid && !mains.contains(pid));
+    await_that("the orphan is adopted", || adopted().is_some());
+    adopted().unwrap()
+}
+
+fn lives(pid: i32) -> bool {
+    facts(pid).is_some_and(|one| !one.zombie)
+}
+
+/// LIF-5: an orphan that shows nothing is left alone while a run that it may be of is alive, whichever
+/// other run ends, and is ended with the last.
+#[test]
+fn an_orphan_of_unknown_origin_ends_with_the_last_run_that_it_may_be_of() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let other = start(&mut family, spec(&["/bin/sleep", "1000"]));
+    let own = start(&mut family, script(&format!("{SHED}; sleep 1000")));
+    let orphan = shed_orphan(&own.1, &[other.1.pid]);
+    family.kill(other.0);
+    assert_eq!(turn(&mut family), [Reaped::Main(other.0)]);
+    assert!(family.is_gone(other.0) && lives(orphan));
+    assert_eq!((family.leftovers(other.0), family.unclaimed()), (vec![], vec![orphan]));
+    family.forget(other.0);
+    signal_pid(own.1.pid, SIGKILL).unwrap();
+    assert_eq!(turn(&mut family), [Reaped::Main(own.0)]);
+    assert!(!family.is_gone(own.0) && lives(orphan));
+    assert!(family.leftovers(own.0).contains(&orphan) && family.unclaimed().is_empty());
+    family.kill(own.0);
+    turns_until_gone(&mut family, own.0);
+    assert!(children_of_self().unwrap().is_empty());
+}
+
+/// LIF-5: it is of its run though another reaping came before the run's end.
+#[test]
+fn an_orphan_of_unknown_origin_that_is_found_early_ends_with_its_run() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let (run, child) = start(&mut family, script(&format!("{SHED}; sleep 1000")));
+    let orphan = shed_orphan(&child, &[]);
+    family.survey().unwrap();
+    assert_eq!((family.leftovers(run), family.unclaimed()), (vec![], vec![orphan]));
+    // A run that started after it was found cannot have left it.
+    let later = start(&mut family, spec(&["/bin/sleep", "1000"]));
+    signal_pid(child.pid, SIGKILL).unwrap();
+    assert_eq!(turn(&mut family), [Reaped::Main(run)]);
+    assert!(!family.is_gone(run) && lives(orphan));
+    assert!(family.stop(run, SIGTERM).is_empty());
+    turns_until_gone(&mut family, run);
+    assert!(lives(later.1.pid));
+    family.kill(later.0);
+    turns_until_gone(&mut family, later.0);
+    assert!(children_of_self().unwrap().is_empty());
+}
+
+/// LIF-5: what a killed run turns out to have left is killed without being asked for, and a run that
+/// started later than an orphan keeps nothing alive.
+#[test]
+fn an_orphan_of_unknown_origin_is_killed_with_a_killed_run() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let (run, child) = start(&mut family, script(&format!("{SHED}; sleep 1000")));
+    let orphan = shed_orphan(&child, &[]);
+    let later = spawn(&spec(&["/bin/sleep", "1000"])).unwrap();
+    let later_run = run_id();
+    // Clock ticks are coarse: this one is later for sure.
+    family.started(later_run, later.pid, facts(orphan).unwrap().start_time + 1);
+    family.survey().unwrap();
+    family.kill(run);
+    turns_until_gone(&mut family, run);
+    assert_eq!(children_of_self().unwrap(), [later.pid]);
+    family.kill(later_run);
+    turns_until_gone(&mut family, later_run);
+}
+
+/// LIF-5: an orphan that was found in the middle of an `exec`, when it has no environment, is known by
+/// its mark later.
+#[test]
+fn an_orphan_that_shows_its_mark_late_ends_with_its_run() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let other = start(&mut family, spec(&["/bin/sleep", "1000"]));
+    let late =
+        "trap 'exec env HARNESSD_RUN_ID=$RUN sleep 1000' USR1; echo ready; while :; do sleep 0.01; done";
+    let mut shedding = script(
+        "env -i RUN=$HARNESSD_RUN_ID LATE=\"$LATE\" /bin/sh -c 'setsid sh -c \"$LATE\" &'; sleep 1000",
+    );
+    shedding.env.push(("LATE".into(), late.into()));
+    let own = start(&mut family, shedding);
+    let orphan = shed_orphan(&own.1, &[other.1.pid]);
+    family.survey().unwrap();
+    assert_eq!(family.unclaimed(), [orphan]);
+    signal_pid(orphan, SIGUSR1).unwrap();
+    await_that("it shows its mark", || run_id_of(orphan) == Some(own.0));
+    family.kill(own.0);
+    turns_until_gone(&mut family, own.0);
+    assert_eq!(children_of_self().unwrap(), [other.1.pid]);
+}
+
+/// LIF-5: an orphan that is older than every run is of none.
+#[test]
+fn an_orphan_that_is_older_than_every_run_is_nobodys() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let stranger = spawn(&spec(&["/bin/sleep", "1000"])).unwrap();
+    let main = spawn(&spec(&["/bin/sleep", "1000"])).unwrap();
+    let run = run_id();
+    family.started(run, main.pid, stranger.start_time + 1);
+    family.kill(run);
+    turns_until_gone(&mut family, run);
+    assert!(lives(stranger.pid));
+    assert_eq!(family.unclaimed(), [stranger.pid]);
 }
 
 /// LIF-5: a walk from above remembers what it met, for when the links have gone.

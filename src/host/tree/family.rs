@@ -44,14 +44,28 @@ pub struct Family {
     /// Sessions and process groups by the main process that leads or led them.
     sessions: HashMap<i32, RunId>,
     /// Direct children that are no main process, not reaped yet.
-    strays: BTreeMap<i32, Option<RunId>>,
+    strays: BTreeMap<i32, Owner>,
     /// Runs whose main process was reaped since the last survey.
-    just_ended: Vec<RunId>,
+    just_ended: BTreeSet<RunId>,
+}
+
+/// Whose an adopted orphan is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Owner {
+    /// A run's: ended with it, and the run is not over before.
+    Run(RunId),
+    /// One of these runs', of which at least one main process is alive. It is
+    /// let live as long as any of them, since that one may have started it.
+    Unknown { candidates: Vec<RunId> },
+    /// No run's; it ends with the daemon.
+    Nobody,
 }
 
 #[derive(Debug)]
 struct Run {
     main: i32,
+    /// When the main process started, in clock ticks since boot.
+    started: u64,
     main_reaped: bool,
     /// To be killed, whatever of it may still turn up.
     killing: bool,
@@ -60,9 +74,11 @@ struct Run {
 }
 
 impl Family {
-    /// A run's main process was spawned.
-    pub fn started(&mut self, run: RunId, pid: i32) {
-        self.runs.insert(run, Run { main: pid, main_reaped: false, killing: false, seen: HashSet::new() });
+    /// A run's main process was spawned; `start_time` is in clock ticks since boot.
+    pub fn started(&mut self, run: RunId, pid: i32, start_time: u64) {
+        let known =
+            Run { main: pid, started: start_time, main_reaped: false, killing: false, seen: HashSet::new() };
+        self.runs.insert(run, known);
         self.mains.insert(pid, run);
         self.sessions.insert(pid, run);
         self.strays.remove(&pid);
@@ -74,18 +90,19 @@ impl Family {
             if let Some(known) = self.runs.get_mut(&run) {
                 known.main_reaped = true;
             }
-            self.just_ended.push(run);
+            self.just_ended.insert(run);
             return Reaped::Main(run);
         }
-        match self.strays.remove(&pid).flatten() {
-            Some(run) => Reaped::Leftover(run),
-            None => Reaped::Unclaimed,
+        match self.strays.remove(&pid) {
+            Some(Owner::Run(run)) => Reaped::Leftover(run),
+            Some(Owner::Unknown { .. } | Owner::Nobody) | None => Reaped::Unclaimed,
         }
     }
 
-    /// Looks for orphans that were adopted since the last time; after every
-    /// turn that reaped something. What turns up of a run that is being killed
-    /// is killed too.
+    /// Looks for orphans that were adopted since the last time, and gives those
+    /// that waited for the last of their candidates to it; after every turn that
+    /// reaped something, before any run is asked about or forgotten. What turns
+    /// up of a run that is being killed is killed too.
     ///
     /// # Errors
     /// If `/proc` is not there.
@@ -100,55 +117,94 @@ impl Family {
         Ok(refused)
     }
 
-    /// Takes newly adopted orphans into the tables; the runs that they are of.
+    /// Takes newly adopted orphans into the tables; the runs that have got leftovers.
     fn adopt(&mut self) -> io::Result<BTreeSet<RunId>> {
+        let mut runs = self.settle_unknown();
         let mut fresh = children_of_self()?;
         fresh.retain(|pid| !self.mains.contains_key(pid) && !self.strays.contains_key(pid));
-        let mut runs = BTreeSet::new();
         for pid in fresh {
-            let run = facts(pid).and_then(|one| self.attribute(&one));
-            self.strays.insert(pid, run);
-            runs.extend(run);
+            let owner = facts(pid).map_or(Owner::Nobody, |one| self.attribute(&one));
+            runs.extend(owner.run());
+            self.strays.insert(pid, owner);
         }
         self.just_ended.clear();
         Ok(runs)
     }
 
-    /// The run of an orphan: by its environment, its session, its process
-    /// group, or because an earlier walk met it. One that shed all of these is
-    /// of the only run that can have set it free, if just one has ended.
-    fn attribute(&self, orphan: &Facts) -> Option<RunId> {
+    /// Gives each orphan whose last candidate has ended to that one; the runs
+    /// that have got one. Its environment is asked once more: one that was found
+    /// in the middle of an `exec` had none to show.
+    fn settle_unknown(&mut self) -> BTreeSet<RunId> {
+        let mut settled = Vec::new();
+        if !self.just_ended.is_empty() {
+            for (pid, owner) in &self.strays {
+                let Owner::Unknown { candidates } = owner else { continue };
+                if let Some(run) = self.named_by(*pid) {
+                    settled.push((*pid, Owner::Run(run)));
+                } else if !self.any_alive(candidates) {
+                    settled.push((*pid, self.last_of(candidates)));
+                }
+            }
+        }
+        let runs = settled.iter().filter_map(|(_, owner)| owner.run()).collect();
+        self.strays.extend(settled);
+        runs
+    }
+
+    /// The owner of an orphan: by its environment, its session, its process
+    /// group, or because an earlier walk met it. One that shed all of these may
+    /// be of any run that was there when it started.
+    fn attribute(&self, orphan: &Facts) -> Owner {
         let identity = (orphan.pid, orphan.start_time);
-        run_id_of(orphan.pid)
-            .filter(|run| self.runs.contains_key(run))
+        let shown = self
+            .named_by(orphan.pid)
             .or_else(|| self.sessions.get(&orphan.session).copied())
             .or_else(|| self.sessions.get(&orphan.pgid).copied())
             .or_else(|| {
                 self.runs.iter().find(|(_, known)| known.seen.contains(&identity)).map(|(run, _)| *run)
-            })
-            .or(match self.just_ended[..] {
-                [only] => Some(only),
-                _ => None,
-            })
+            });
+        if let Some(run) = shown {
+            return Owner::Run(run);
+        }
+        let possible = self.runs.iter().filter(|(_, known)| known.started <= orphan.start_time);
+        let candidates: Vec<RunId> = possible.map(|(run, _)| *run).collect();
+        if self.any_alive(&candidates) { Owner::Unknown { candidates } } else { self.last_of(&candidates) }
+    }
+
+    /// The run that a process's environment names, unless it is over.
+    fn named_by(&self, pid: i32) -> Option<RunId> {
+        run_id_of(pid).filter(|run| self.runs.contains_key(run))
+    }
+
+    /// Whether the main process of any of these is not reaped yet.
+    fn any_alive(&self, candidates: &[RunId]) -> bool {
+        candidates.iter().any(|run| self.runs.get(run).is_some_and(|known| !known.main_reaped))
+    }
+
+    /// Of candidates that have all ended, one that ended last; else one that is
+    /// not over yet because its own leftovers are alive.
+    fn last_of(&self, candidates: &[RunId]) -> Owner {
+        let open = candidates.iter().filter(|run| self.runs.contains_key(run));
+        open.max_by_key(|run| self.just_ended.contains(run)).map_or(Owner::Nobody, |run| Owner::Run(*run))
     }
 
     /// The direct children that a run has left behind, zombies included.
     #[must_use]
     pub fn leftovers(&self, run: RunId) -> Vec<i32> {
-        self.strays.iter().filter(|(_, of)| **of == Some(run)).map(|(pid, _)| *pid).collect()
+        self.strays.iter().filter(|(_, of)| of.run() == Some(run)).map(|(pid, _)| *pid).collect()
     }
 
-    /// Adopted orphans that no run could be told of.
+    /// Adopted orphans that no run could be told of, or not yet.
     #[must_use]
     pub fn unclaimed(&self) -> Vec<i32> {
-        self.strays.iter().filter(|(_, of)| of.is_none()).map(|(pid, _)| *pid).collect()
+        self.strays.iter().filter(|(_, of)| of.run().is_none()).map(|(pid, _)| *pid).collect()
     }
 
     /// Whether nothing of a run is left: its main process and every leftover are reaped.
     #[must_use]
     pub fn is_gone(&self, run: RunId) -> bool {
         self.runs.get(&run).is_none_or(|known| known.main_reaped)
-            && !self.strays.values().any(|of| *of == Some(run))
+            && !self.strays.values().any(|of| of.run() == Some(run))
     }
 
     /// The run is recorded as ended; its session no longer tells anything.
@@ -201,6 +257,16 @@ impl Family {
     fn send(&self, who: &Facts, signal: i32) -> Option<Refused> {
         let own = self.mains.contains_key(&who.pid) || self.strays.contains_key(&who.pid);
         refusal(who.pid, if own { signal_pid(who.pid, signal) } else { signal_exactly(who, signal) })
+    }
+}
+
+impl Owner {
+    /// The run that it is known to be of.
+    fn run(&self) -> Option<RunId> {
+        match self {
+            Self::Run(run) => Some(*run),
+            Self::Unknown { .. } | Self::Nobody => None,
+        }
     }
 }
 
