@@ -35,9 +35,15 @@ pub(in crate::cli) fn perform(
     let run = daemon::foreground(&context.options(), &state, Foreground { configuration, name, quiet })?;
     if quiet {
         out.json(&run)?;
-    } else if let (Some(Outcome::SpawnFailed), Some(cause)) = (run.outcome, &run.cause) {
+    } else if let (Some(outcome @ (Outcome::SpawnFailed | Outcome::Skipped)), Some(cause)) =
+        (run.outcome, &run.cause)
+    {
+        let code = match outcome {
+            Outcome::Skipped => ErrorCode::AlreadyRunning,
+            _ => ErrorCode::SpawnFailed,
+        };
         let message = format!("harness `{}` could not be started: {cause}", run.harness);
-        return Err(ErrorBody::new(ErrorCode::SpawnFailed, message).into());
+        return Err(ErrorBody::new(code, message).into());
     }
     Ok(exit_code(&run))
 }
