@@ -10,6 +10,7 @@ use crate::base::{HarnessName, Outcome, RunId, Trigger};
 use crate::config::Harness;
 use crate::host::logs::{self, LogWriter};
 use crate::host::process::{SpawnError, spawn};
+use crate::host::run_lock::RunLockError;
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
 use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Record, Reply, Run};
@@ -99,8 +100,11 @@ impl Daemon {
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
         }
         if let Err(cause) = self.locks.acquire(&harness.name) {
-            let cause = cause.to_string();
-            return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::AlreadyRunning });
+            let code = match cause {
+                RunLockError::Held { .. } => ErrorCode::AlreadyRunning,
+                RunLockError::Unusable(_) => ErrorCode::Internal,
+            };
+            return self.feed(Event::NotSpawned { run, cause: cause.to_string(), code });
         }
         let live = Live { harness: Arc::clone(&harness), main: Main::Preparing, ending: None, output: None };
         self.live.insert(run, live);
@@ -229,7 +233,9 @@ fn log_event(kind: &EventKind) {
             let (harness, id) = (&run.harness, run.id);
             let (outcome, cause) = (run.outcome.map(Outcome::as_str), run.cause.as_deref());
             match run.outcome {
-                Some(Outcome::Ok | Outcome::Stopped | Outcome::Replaced) => {
+                // The skipped firing is logged.
+                Some(Outcome::Skipped) if run.trigger == Trigger::Schedule => {}
+                Some(Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped) => {
                     info!(%harness, run = %id, outcome, cause, "ended");
                 }
                 _ => warn!(%harness, run = %id, outcome, cause, "ended"),

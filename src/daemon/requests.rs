@@ -100,7 +100,8 @@ impl Daemon {
         Err(wire::unknown_harness(name, names.iter().map(String::as_str)))
     }
 
-    /// The named harnesses, or all that `pick` chooses when `all` is asked for.
+    /// The named harnesses, or all that `pick` chooses when `all` is asked for. A name that is
+    /// unknown is likely a slip: then nothing is done to the others either.
     fn chosen(
         &self,
         names: &[String],
@@ -114,7 +115,21 @@ impl Daemon {
             return Err(ErrorBody::new(ErrorCode::BadRequest, "no harness is named")
                 .help("name one or more, or say `all`"));
         }
-        names.iter().map(|name| self.known(name)).collect()
+        let mut found = Vec::new();
+        let mut failure: Option<ErrorBody> = None;
+        for name in names {
+            match self.known(name) {
+                Ok(name) => found.push(name),
+                Err(error) => failure = Some(ErrorBody::and(failure, error)),
+            }
+        }
+        match failure {
+            None => Ok(found),
+            Some(error) if found.is_empty() => Err(error),
+            Some(error) => {
+                Err(ErrorBody { message: format!("{}; nothing was done", error.message), ..error })
+            }
+        }
     }
 }
 

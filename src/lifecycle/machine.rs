@@ -13,7 +13,7 @@ use super::phase::{After, Ended, Grace, Phase, Request, Standing};
 use super::policy::Policy;
 use super::step::{Effect, Event};
 use super::tally::Tally;
-use crate::base::{Mono, Now, RunId, State, Trigger, Wall};
+use crate::base::{Mono, Now, Outcome, RunId, State, Trigger, Wall};
 
 /// How often KILL is repeated while something of a run is alive.
 const KILL_AGAIN: Duration = Duration::from_secs(1);
@@ -142,7 +142,10 @@ impl Machine {
             Event::Restart(request) => self.restart(request, &mut turn),
             Event::Kill => self.kill(&mut turn),
             Event::Spawned(run) => self.spawned(run, &mut turn),
-            Event::NotSpawned { run, cause } => self.not_spawned(run, cause, &mut turn),
+            Event::NotSpawned { run, cause } => {
+                self.not_spawned(run, Outcome::SpawnFailed, cause, &mut turn);
+            }
+            Event::Busy { run, cause } => self.not_spawned(run, Outcome::Skipped, cause, &mut turn),
             Event::Exited { run, status } => self.exited(run, status, &mut turn),
             Event::Emptied(run) => self.emptied(run, &mut turn),
             Event::Revised => self.revised(&mut turn),
@@ -162,24 +165,28 @@ impl Machine {
     }
 
     /// Launches a run; what follows a foreground run is never the policy's business.
-    fn launch(&mut self, request: Request, turn: &mut Turn<'_>) {
+    fn launch(&mut self, request: Request, wanted: Option<Outcome>, turn: &mut Turn<'_>) {
         let run = turn.chance.run_id(turn.now.wall);
         let after = if request.trigger == Trigger::Once { After::Stay } else { After::Policy };
         let attempt = self.tally.attempt();
-        self.go(Phase::Starting { run, after }, turn);
+        self.go(Phase::Starting { run, after, wanted }, turn);
         turn.effects.push(Effect::Launch { run, request, attempt });
     }
 
-    /// Launches a run that was asked for: history is forgotten.
+    /// Launches a run that was asked for: history is forgotten, not what it waited for.
     fn launch_afresh(&mut self, request: Request, turn: &mut Turn<'_>) {
+        let wanted = match self.phase {
+            Phase::Backoff { outcome, .. } => Some(outcome),
+            _ => (request.trigger == Trigger::Boot).then_some(Outcome::Skipped),
+        };
         self.tally = Tally::default();
-        self.launch(request, turn);
+        self.launch(request, wanted, turn);
     }
 
-    /// Launches a run because the policy wants it.
-    fn launch_again(&mut self, turn: &mut Turn<'_>) {
+    /// Launches a run because the policy wants it after this outcome.
+    fn launch_again(&mut self, outcome: Outcome, turn: &mut Turn<'_>) {
         self.tally.restarted();
-        self.launch(Request { trigger: Trigger::Restart, planned_at: None }, turn);
+        self.launch(Request { trigger: Trigger::Restart, planned_at: None }, Some(outcome), turn);
     }
 
     fn ending(&mut self, run: RunId, ended: Ended, lasted: Duration, after: After, turn: &mut Turn<'_>) {

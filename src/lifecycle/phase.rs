@@ -55,8 +55,9 @@ pub(super) enum Phase {
     Failed,
     /// Nothing runs; it is started again at `until`.
     Backoff { until: Mono, until_wall: Wall, outcome: Outcome },
-    /// A launch was asked of the shell.
-    Starting { run: RunId, after: After },
+    /// A launch was asked of the shell. `wanted`: the harness is to run even if this launch meets
+    /// a run of another process; by which outcome the policy judges that.
+    Starting { run: RunId, after: After, wanted: Option<Outcome> },
     /// A launch was asked of the shell and taken back; it may come too late.
     Cancelling { run: RunId, reason: StopReason, at_once: bool, after: After },
     /// The process runs.

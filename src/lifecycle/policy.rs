@@ -86,7 +86,9 @@ impl Policy {
     #[must_use]
     pub const fn again(&self, outcome: Outcome) -> bool {
         match outcome {
-            Outcome::Stopped | Outcome::Replaced | Outcome::Skipped | Outcome::Lost => false,
+            Outcome::Stopped | Outcome::Replaced | Outcome::Lost => false,
+            // Its start at boot met a run of another process: that start is still due, whatever the policy.
+            Outcome::Skipped => !self.oneshot,
             Outcome::Ok => {
                 !self.oneshot && matches!(self.restart, RestartPolicy::Always | RestartPolicy::UnlessStopped)
             }

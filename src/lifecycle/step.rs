@@ -44,6 +44,13 @@ pub enum Event {
         /// Why.
         cause: String,
     },
+    /// It was not started since another process runs the harness (RUN-4): no failed attempt.
+    Busy {
+        /// The run.
+        run: RunId,
+        /// Who does.
+        cause: String,
+    },
     /// The main process is gone.
     Exited {
         /// The run.

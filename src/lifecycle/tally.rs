@@ -24,7 +24,12 @@ pub(super) struct Tally {
     restarts: u32,
     /// Tries before the next one, 0 before a first try.
     tries: u32,
+    /// Launches since the last end that met a run of another process.
+    met: u32,
 }
+
+/// The shortest wait for another process: without one, no delay would be a busy loop.
+const SHORTEST: Duration = Duration::from_secs(1);
 
 /// What follows from an end after which the policy wants another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +60,19 @@ impl Tally {
         self.tries
     }
 
-    /// A restart by policy begins.
+    /// A restart by policy begins; one that is tried again since it met another process is the same.
     pub(super) const fn restarted(&mut self) {
-        self.restarts = self.restarts.saturating_add(1);
+        if self.met == 0 {
+            self.restarts = self.restarts.saturating_add(1);
+        }
+    }
+
+    /// The last launch met a run of another process. That was no try; the answer
+    /// is the delay to the next one, before jitter.
+    pub(super) fn met(&mut self, policy: &Policy) -> Duration {
+        self.tries = self.tries.saturating_sub(1);
+        self.met = self.met.saturating_add(1);
+        policy.delay(self.met).max(SHORTEST)
     }
 
     /// A run has lasted as long as the window: the crash loop is over. Only how
@@ -70,6 +85,7 @@ impl Tally {
 
     /// Counts the end of a run that the policy follows with another one.
     pub(super) fn count(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy, now: Mono) -> Next {
+        self.met = 0;
         let long = lasted >= policy.crash_loop_window;
         if long {
             self.settle();

@@ -1,5 +1,6 @@
 //! The machine as a specification: directed tests; one property a policy field is in `fields`.
 
+mod busy;
 mod ends;
 mod fields;
 mod firings;
@@ -203,6 +204,7 @@ fn late_answers_about_an_older_run_are_ignored() {
         for late in [
             Event::Spawned(old),
             Event::NotSpawned { run: old, cause: String::new() },
+            Event::Busy { run: old, cause: String::new() },
             Event::Exited { run: old, status: GOOD },
             Event::Emptied(old),
         ] {

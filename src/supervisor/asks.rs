@@ -49,18 +49,15 @@ impl Asks {
         }
         let ask = self.0.remove(&ticket)?;
         let mut lines = Vec::new();
-        let mut failures: Vec<ErrorBody> = Vec::new();
+        let mut failure: Option<ErrorBody> = None;
         for answer in ask.rows.into_iter().filter_map(|(_, row)| row) {
             match answer {
                 Ok(line) => lines.push(line),
-                Err(error) => failures.push(error),
+                Err(error) => failure = Some(ErrorBody::and(failure, error)),
             }
         }
-        let result = match failures.split_first() {
-            Some((first, more)) => Err(more.iter().fold(first.clone(), |mut all, error| {
-                all.message = format!("{}; {}", all.message, error.message);
-                all
-            })),
+        let result = match failure {
+            Some(error) => Err(with_successes(error, &lines)),
             None if ask.bare => Ok(lines.pop().unwrap_or_default()),
             None => Ok(json!({ "harnesses": lines })),
         };
@@ -74,6 +71,23 @@ impl Asks {
         let open = ask.rows.into_iter().filter(|(_, row)| row.is_none()).map(|(name, _)| name);
         Some((open.collect(), ask.bare))
     }
+}
+
+/// What became of the others is told with a failure: `…; started: a, b; already running: c`.
+fn with_successes(mut error: ErrorBody, lines: &[Value]) -> ErrorBody {
+    let text = |line: &Value, key: &str| line[key].as_str().unwrap_or_default().to_owned();
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines {
+        let (word, name) = (text(line, "result").replace('-', " "), text(line, "name"));
+        match said.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, names)) => names.push(name),
+            None => said.push((word, vec![name])),
+        }
+    }
+    for (word, names) in said {
+        error.message = format!("{}; {word}: {}", error.message, names.join(", "));
+    }
+    error
 }
 
 /// One line of an answer.

@@ -93,7 +93,7 @@ pub enum Event {
         run: RunId,
         /// Why.
         cause: String,
-        /// For those who wait for it.
+        /// For those who wait for it; `already_running`: another process runs the harness.
         code: ErrorCode,
     },
     /// The main process was reaped.

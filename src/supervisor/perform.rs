@@ -130,10 +130,16 @@ impl Supervisor {
             Some(ExitStatus::Signal(number)) => run.signal = Some(signal_name(number)),
             None => {}
         }
-        slot.last_run = Some(run.clone());
+        let skipped = outcome == Outcome::Skipped;
+        if !skipped {
+            slot.last_run = Some(run.clone());
+        }
         let waiters = slot.take_waiters(|waiter| waiter.run == Some(id));
         turn.effects.push(Effect::Record(Record::RunEnded(run.clone())));
         turn.effects.push(Effect::Emit(EventKind::RunEnded { run: run.clone() }));
+        if skipped && run.trigger == Trigger::Schedule {
+            turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run: run.clone() }));
+        }
         for waiter in waiters {
             let answer = at_end(&waiter, &run, refusal);
             turn.effects.extend(self.asks.answer(waiter.ticket, name, answer));
@@ -180,7 +186,11 @@ impl Supervisor {
         if let Some(live) = self.slots.get_mut(&name).and_then(|slot| slot.live.as_mut()) {
             live.refusal = Some(code);
         }
-        self.drive(&name, Order::NotSpawned { run, cause }, turn);
+        let order = match code {
+            ErrorCode::AlreadyRunning => Order::Busy { run, cause },
+            _ => Order::NotSpawned { run, cause },
+        };
+        self.drive(&name, order, turn);
     }
 }
 
@@ -194,7 +204,7 @@ fn at_end(waiter: &Waiter, run: &Run, refusal: Option<ErrorCode>) -> Answer {
         (Goal::Runs | Goal::Ends, outcome) => {
             let (name, cause) = (&run.harness, run.cause.as_deref().unwrap_or("it ended"));
             Err(match (outcome, refusal) {
-                (Some(Outcome::SpawnFailed), code) => ErrorBody::new(
+                (Some(Outcome::SpawnFailed | Outcome::Skipped), code) => ErrorBody::new(
                     code.unwrap_or(ErrorCode::SpawnFailed),
                     format!("harness `{name}` could not be started: {cause}"),
                 ),

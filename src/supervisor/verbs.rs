@@ -15,6 +15,17 @@ use crate::wire::{ErrorBody, ErrorCode, Record};
 
 const MANUAL: Request = Request { trigger: Trigger::Manual, planned_at: None };
 
+/// What a good answer says: while it may still fail, and when it is so.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    soon: &'static str,
+    done: &'static str,
+}
+
+const RUNS: Word = Word { soon: "already-running", done: "already-running" };
+const STARTS: Word = Word { soon: "starting", done: "started" };
+const RESTARTS: Word = Word { soon: "restarting", done: "restarted" };
+
 /// One verb applied to one harness; none: the answer comes later.
 type Verb = fn(&mut Supervisor, &HarnessName, Ticket, bool, &mut Turn) -> Option<Answer>;
 
@@ -52,18 +63,19 @@ impl Supervisor {
             Err(error) => return Some(Err(error)),
         };
         self.remember(name, true, turn);
-        let (result, run) = match standing {
-            Standing::Starting(run) | Standing::Running(run) => ("already-running", Some(run)),
+        let (word, run) = match standing {
+            Standing::Running(run) => (RUNS, Some(run)),
+            Standing::Starting(run) => (Word { soon: "starting", ..RUNS }, Some(run)),
             Standing::Idle | Standing::Waiting => {
                 self.drive(name, Order::Start(MANUAL), turn);
-                ("started", self.run_of(name))
+                (STARTS, self.run_of(name))
             }
             Standing::Ending { .. } => {
                 self.drive(name, Order::Start(MANUAL), turn);
-                ("started", None)
+                (STARTS, None)
             }
         };
-        self.started(name, ticket, wait, result, run)
+        self.started(name, ticket, wait, word, run)
     }
 
     pub(super) fn restart_one(
@@ -79,12 +91,12 @@ impl Supervisor {
         };
         self.remember(name, true, turn);
         self.drive(name, Order::Restart(MANUAL), turn);
-        let (result, run) = match standing {
-            Standing::Idle => ("started", self.run_of(name)),
-            Standing::Waiting => ("restarted", self.run_of(name)),
-            Standing::Starting(_) | Standing::Running(_) | Standing::Ending { .. } => ("restarted", None),
+        let (word, run) = match standing {
+            Standing::Idle => (STARTS, self.run_of(name)),
+            Standing::Waiting => (RESTARTS, self.run_of(name)),
+            Standing::Starting(_) | Standing::Running(_) | Standing::Ending { .. } => (RESTARTS, None),
         };
-        self.started(name, ticket, wait, result, run)
+        self.started(name, ticket, wait, word, run)
     }
 
     pub(super) fn stop_one(
@@ -103,10 +115,12 @@ impl Supervisor {
             Standing::Starting(run) | Standing::Running(run) | Standing::Ending { run, .. } => Some(run),
         };
         self.drive(name, Order::Stop(StopReason::Asked), turn);
-        if wait && run.is_some() {
-            self.await_goal(name, Waiter { ticket, goal: Goal::Gone, result: "stopped", run })
-        } else {
-            Some(Ok(line(name, "stopped", run)))
+        match run {
+            Some(_) if wait => {
+                self.await_goal(name, Waiter { ticket, goal: Goal::Gone, result: "stopped", run })
+            }
+            Some(_) => Some(Ok(line(name, "stopping", run))),
+            None => Some(Ok(line(name, "stopped", None))),
         }
     }
 
@@ -172,17 +186,20 @@ impl Supervisor {
         name: &HarnessName,
         ticket: Ticket,
         wait: bool,
-        result: &'static str,
+        word: Word,
         run: Option<RunId>,
     ) -> Option<Answer> {
         let slot = self.slots.get(name)?;
         let oneshot = slot.harness.oneshot();
         let runs = matches!(slot.machine.standing(), Standing::Running(_));
-        if !wait || (runs && !oneshot && run.is_some()) {
-            return Some(Ok(line(name, result, run)));
+        if !wait {
+            return Some(Ok(line(name, word.soon, run)));
+        }
+        if runs && !oneshot && run.is_some() {
+            return Some(Ok(line(name, word.done, run)));
         }
         let goal = if oneshot { Goal::Ends } else { Goal::Runs };
-        self.await_goal(name, Waiter { ticket, goal, result, run })
+        self.await_goal(name, Waiter { ticket, goal, result: word.done, run })
     }
 
     fn await_goal(&mut self, name: &HarnessName, waiter: Waiter) -> Option<Answer> {

@@ -176,6 +176,15 @@ impl ErrorBody {
         Self { code, message: message.into(), help: None }
     }
 
+    /// One error about several things: the code and the help are the first one's.
+    #[must_use]
+    pub fn and(first: Option<Self>, next: Self) -> Self {
+        match first {
+            Some(first) => Self { message: format!("{}; {}", first.message, next.message), ..first },
+            None => next,
+        }
+    }
+
     /// Adds the help line.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {

@@ -178,6 +178,40 @@ fn verbs_take_several_names_and_say_what_became_of_each() {
     assert_eq!(home.ok(&["stop", "--all"]).out, "other: already stopped\nsleeper: already stopped\n");
 }
 
+/// CTL-5: without `--wait` a verb says what is decided, not that it is so.
+#[test]
+fn verbs_that_do_not_wait_do_not_promise() {
+    let mut home = Home::new(SLEEPER);
+    home.start_daemon();
+    assert_eq!(home.ok(&["start", "sleeper"]).out, "sleeper: starting\n");
+    home.wait_state("sleeper", "running");
+    assert_eq!(home.ok(&["restart", "sleeper"]).out, "sleeper: restarting\n");
+    home.wait_state("sleeper", "running");
+    assert_eq!(home.ok(&["stop", "sleeper"]).out, "sleeper: stopping\n");
+}
+
+/// CTL-5: one failure of several tells what became of the others; a name that is no harness's stops all.
+#[test]
+fn a_failure_does_not_swallow_the_successes() {
+    let mut home = Home::new(&format!("{SLEEPER}[harness.gone]\ncmd = \"/nonexistent/agent\"\n"));
+    home.start_daemon();
+    let unknown = home.harnessd(&["start", "sleeper", "sleper", "nope", "--wait"]);
+    assert_eq!(
+        (unknown.code, unknown.err.lines().next().unwrap()),
+        (1, "error: no harness is named `sleper`; no harness is named `nope`; nothing was done")
+    );
+    assert_eq!(home.harness("sleeper")["state"], "stopped");
+    let failed = home.harnessd(&["start", "sleeper", "gone", "--wait"]);
+    assert_eq!(
+        (failed.code, failed.err.as_str()),
+        (
+            1,
+            "error: harness `gone` could not be started: `/nonexistent/agent` does not exist; started: sleeper\n"
+        )
+    );
+    assert_eq!(home.harness("sleeper")["state"], "running");
+}
+
 /// `describe` shows the definition, the place, the command and the skills.
 #[test]
 fn describe_shows_one_harness_in_full() {

@@ -55,6 +55,9 @@ fn once_and_the_daemon_never_run_one_harness_twice() {
         refused.err,
         format!("error: harness `job` could not be started: it runs already, under process {}\n", once.id())
     );
+    assert_eq!(home.harness("job")["state"], "stopped", "that is no failure");
+    let row = &home.runs("job")[0];
+    assert_eq!((&row["trigger"], &row["outcome"]), (&"manual".into(), &"skipped".into()));
     // Ctrl-C ends the run with its tree.
     crate::support::kill(i32::try_from(once.id()).unwrap(), nix::libc::SIGINT);
     assert_eq!(once.wait().unwrap().code(), Some(1));
@@ -64,6 +67,34 @@ fn once_and_the_daemon_never_run_one_harness_twice() {
         last["trigger"] == "once" && last["outcome"] == "stopped" || last["trigger"] == "manual",
         "{last}"
     );
+}
+
+/// What the daemon wants to run meanwhile waits or is skipped; neither is a failure.
+#[test]
+fn the_daemon_gives_way_to_once() {
+    let mark = mark("way");
+    let config = |more: &str| {
+        format!("[harness.job]\ncmd = \"sleep\"\nargs = [\"609\"]\nenv = {{ {mark} = \"1\" }}\n{more}\n")
+    };
+    for (more, state) in [
+        ("enabled = true\nrestart_delay = \"100ms\"", "backoff"),
+        ("oneshot = true\nschedule = \"@every 1s\"", "stopped"),
+    ] {
+        let mut home = Home::new(&config(more));
+        let mut once = home.command(&["once", "job"]).spawn().unwrap();
+        until("it runs in the foreground", || (home.processes_with(&mark).len() == 1).then_some(()));
+        home.start_daemon();
+        let skipped = until("the daemon has met it", || {
+            home.runs("job").into_iter().find(|run| run["outcome"] == "skipped")
+        });
+        assert_eq!(skipped["cause"], format!("it runs already, under process {}", once.id()));
+        home.wait_state("job", state);
+        crate::support::kill(i32::try_from(once.id()).unwrap(), nix::libc::SIGINT);
+        once.wait().unwrap();
+        home.wait_state("job", "running");
+        home.stop_daemon();
+        assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+    }
 }
 
 /// Inside a project a bare name is the project's harness, and it runs in the project's root.

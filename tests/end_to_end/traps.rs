@@ -213,7 +213,7 @@ fn trap_20_a_run_that_the_daemon_died_with_is_closed() {
     assert_eq!(runs[0]["cause"], "the daemon went away while it ran");
     assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
     assert_eq!(home.harness("long")["state"], "stopped");
-    assert_eq!(home.ok(&["start", "long"]).out, "long: started\n");
+    assert_eq!(home.ok(&["start", "long"]).out, "long: starting\n");
 }
 
 /// Trap 21, CFG-10: changing one of a hundred touches no other; a comment touches none.

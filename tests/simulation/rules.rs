@@ -39,6 +39,8 @@ struct Known {
     launched: Mono,
     /// Runs in a row that were certainly shorter than the window.
     quick: u32,
+    /// The last launch met a run of another process.
+    met: bool,
     slots: BTreeSet<Wall>,
 }
 
@@ -172,6 +174,10 @@ impl Rules {
         let outcome = run.outcome.unwrap_or(Outcome::Lost);
         *self.ends.entry(outcome).or_default() += 1;
         let known = self.known.entry(run.harness.clone()).or_default();
+        known.met = outcome == Outcome::Skipped;
+        if known.met {
+            return;
+        }
         let quick = now.mono.since(known.launched) < WINDOW;
         known.quick = if quick { known.quick + 1 } else { 0 };
         match outcome {
@@ -200,6 +206,13 @@ impl Rules {
             rule(wait * 10 <= cap * 11 && wait * 10 >= harness.restart_delay * 9, || {
                 format!("{name} waits {wait:?}")
             })?;
+            // Waiting for another process is no part of the backoff, and only for residents.
+            if known.met {
+                rule(!harness.oneshot() && wait >= Duration::from_millis(900), || {
+                    format!("{name} waits {wait:?} for another process")
+                })?;
+                continue;
+            }
             let floor =
                 known.delay.filter(|_| known.quick > 1).map(|before| (before * 3 / 2).min(cap * 9 / 10));
             rule(floor.is_none_or(|floor| wait >= floor), || {

@@ -15,7 +15,7 @@ const SOON: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 enum Stage {
     /// The launch is answered at `at`.
-    Launching { at: Mono, works: bool },
+    Launching { at: Mono, works: bool, met: bool },
     /// The main process runs and ends at `at`, if ever by itself.
     Alive { at: Option<Mono>, status: ExitStatus },
     /// Leftovers are alive until `at`, if ever by themselves.
@@ -82,9 +82,10 @@ impl Shell {
                 let (command, skills) = (vec!["x".to_owned()], Vec::new());
                 Event::Spawned { run, pid: 1, command, workdir: None, log: None, skills }
             }
-            Stage::Launching { works: false, .. } => {
+            Stage::Launching { works: false, met, .. } => {
                 self.0.remove(&run);
-                Event::NotSpawned { run, cause: "not found".to_owned(), code: ErrorCode::SpawnFailed }
+                let code = if met { ErrorCode::AlreadyRunning } else { ErrorCode::SpawnFailed };
+                Event::NotSpawned { run, cause: "not found, or found elsewhere".to_owned(), code }
             }
             Stage::Alive { status, .. } => {
                 let at = match dice.roll(4) {
@@ -110,12 +111,12 @@ impl Shell {
             Effect::Launch { run, harness, .. } => {
                 let slow = if dice.chance(10) { 90 } else { 2 };
                 let at = now + dice.time(Duration::from_secs(slow));
-                let stage = Stage::Launching { at, works: dice.chance(75) };
+                let stage = Stage::Launching { at, works: dice.chance(70), met: dice.chance(30) };
                 let harness = harness.name.clone();
                 self.0.insert(*run, Process { harness, stage, hardy: dice.chance(30), killed: false });
             }
             Effect::Cancel { run } => {
-                if let Some(Stage::Launching { at, works }) = self.0.get_mut(run).map(|p| &mut p.stage) {
+                if let Some(Stage::Launching { at, works, .. }) = self.0.get_mut(run).map(|p| &mut p.stage) {
                     (*at, *works) = (now + SOON, *works && dice.chance(30));
                 }
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 use harnessd::adapter::Registry;
-use harnessd::base::{HarnessName, Mono, Now, Wall};
+use harnessd::base::{HarnessName, Mono, Now, State, Wall};
 use harnessd::config::{Configuration, DaemonSettings, Harness, Mode, Origin, Timetable, Work};
 use harnessd::lifecycle::RestartPolicy;
 use harnessd::schedule::{Overlap, Schedule};
@@ -177,9 +177,11 @@ impl World {
     fn order(&mut self, name: &HarnessName, event: Event, ticket: Ticket) -> Verdict {
         self.rules.asked.insert(ticket);
         let before = *self.rules.leave(name);
+        let starts = self.fleet.view(name).is_some_and(|view| view.state == State::Starting);
+        let again = starts && matches!(event, Event::Start { .. });
         self.rules.leave(name).asked = true;
         self.tell(event)?;
-        if self.rules.denied == Some(ticket) {
+        if again || self.rules.denied == Some(ticket) {
             self.rules.leave(name).asked = before.asked;
         }
         Ok(())

@@ -40,9 +40,13 @@ pub(in crate::cli) fn perform(
     }
     match (run.outcome, &run.cause) {
         (Some(Outcome::Ok), _) => Ok(ExitCode::SUCCESS),
-        (Some(Outcome::SpawnFailed), Some(cause)) => {
+        (Some(outcome @ (Outcome::SpawnFailed | Outcome::Skipped)), Some(cause)) => {
+            let code = match outcome {
+                Outcome::Skipped => ErrorCode::AlreadyRunning,
+                _ => ErrorCode::SpawnFailed,
+            };
             let message = format!("harness `{}` could not be started: {cause}", run.harness);
-            Err(ErrorBody::new(ErrorCode::SpawnFailed, message).into())
+            Err(ErrorBody::new(code, message).into())
         }
         (outcome, cause) => {
             let outcome = outcome.map_or("unknown", Outcome::as_str);

@@ -15,7 +15,7 @@ impl Machine {
     pub(super) fn spawned(&mut self, run: RunId, turn: &mut Turn<'_>) {
         let now = turn.now.mono;
         match self.phase {
-            Phase::Starting { run: own, after } if own == run => {
+            Phase::Starting { run: own, after, .. } if own == run => {
                 let timeout = turn.policy.timeout.map(|bound| (now + bound, bound));
                 let settles = self.tally.degraded().then(|| now + turn.policy.crash_loop_window);
                 self.go(Phase::Running { run, since: now, timeout, settles, after }, turn);
@@ -32,12 +32,15 @@ impl Machine {
         }
     }
 
-    pub(super) fn not_spawned(&mut self, run: RunId, cause: String, turn: &mut Turn<'_>) {
+    /// The launch failed, or (`skipped`) another process runs the harness.
+    pub(super) fn not_spawned(&mut self, run: RunId, outcome: Outcome, cause: String, turn: &mut Turn<'_>) {
         match self.phase {
-            Phase::Starting { run: own, after } if own == run => {
-                let outcome = Outcome::SpawnFailed;
+            Phase::Starting { run: own, after, wanted } if own == run => {
                 turn.effects.push(Effect::Ended { run, outcome, cause: Some(cause), status: None });
-                self.follow_up(outcome, Duration::ZERO, after, turn);
+                match (outcome, after) {
+                    (Outcome::Skipped, After::Policy) => self.give_way(wanted, turn),
+                    _ => self.follow_up(outcome, Duration::ZERO, after, turn),
+                }
             }
             Phase::Cancelling { run: own, reason, after, .. } if own == run => {
                 let outcome = reason.outcome();
@@ -80,6 +83,18 @@ impl Machine {
         self.follow_up(outcome, lasted, after, turn);
     }
 
+    /// Another process runs the harness: a resident that is wanted waits for its
+    /// turn, everything else is done with.
+    fn give_way(&mut self, wanted: Option<Outcome>, turn: &mut Turn<'_>) {
+        match wanted {
+            Some(outcome) if !turn.policy.oneshot && turn.policy.again(outcome) => {
+                let delay = self.tally.met(turn.policy);
+                self.again_after(delay, outcome, turn);
+            }
+            _ => self.go(Phase::Stopped, turn),
+        }
+    }
+
     /// Decides what comes after a run of which nothing is alive.
     fn follow_up(&mut self, outcome: Outcome, lasted: Duration, after: After, turn: &mut Turn<'_>) {
         match after {
@@ -99,7 +114,7 @@ impl Machine {
 
     fn again_after(&mut self, delay: Duration, outcome: Outcome, turn: &mut Turn<'_>) {
         if delay.is_zero() {
-            return self.launch_again(turn);
+            return self.launch_again(outcome, turn);
         }
         let delay = turn.chance.jittered(delay);
         let (until, until_wall) = (turn.now.mono + delay, turn.now.wall + delay);
@@ -118,7 +133,7 @@ impl Machine {
     pub(super) fn due(&mut self, turn: &mut Turn<'_>) {
         let now = turn.now.mono;
         match self.phase {
-            Phase::Backoff { until, .. } if until <= now => self.launch_again(turn),
+            Phase::Backoff { until, outcome, .. } if until <= now => self.launch_again(outcome, turn),
             Phase::Running { run, since, timeout, settles, after } => {
                 if settles.is_some_and(|at| at <= now) {
                     self.tally.settle();

@@ -84,7 +84,7 @@ impl Machine {
         };
         let before = std::mem::replace(after, next);
         match self.phase {
-            Phase::Starting { run, after } => {
+            Phase::Starting { run, after, .. } => {
                 turn.effects.push(Effect::Cancel(run));
                 self.go(Phase::Cancelling { run, reason, at_once: false, after }, turn);
             }

@@ -4,24 +4,28 @@ use serde_json::json;
 
 use super::*;
 
-/// CTL-5: starting what runs and stopping what is stopped succeed and say so.
+/// CTL-5: starting what runs and stopping what is stopped succeed and say so; what is
+/// merely decided is not said to be done.
 #[test]
 fn answers_say_what_was_the_case() {
     let mut rig = Rig::boot([resident("a")]);
     assert_eq!(word(rig.stop("a", false)), "already-stopped");
     let reply = rig.start("a", false).unwrap().unwrap();
+    assert_eq!(word(rig.start("a", false)), "starting", "it may still fail");
     let run = rig.spawn("a");
-    assert_eq!(reply, json!({"harnesses": [{"name": "a", "result": "started", "run": run}]}));
+    assert_eq!(reply, json!({"harnesses": [{"name": "a", "result": "starting", "run": run}]}));
     let reply = rig.start("a", false).unwrap().unwrap();
     assert_eq!(reply, json!({"harnesses": [{"name": "a", "result": "already-running", "run": run}]}));
     assert_eq!(word(rig.start("a", true)), "already-running");
-    assert_eq!(word(rig.restart("a", false)), "restarted");
+    assert_eq!(word(rig.restart("a", false)), "restarting");
     rig.exit("a", GOOD);
     rig.spawn("a");
-    assert_eq!(word(rig.stop("a", false)), "stopped");
+    assert_eq!(word(rig.stop("a", false)), "stopping");
     rig.exit("a", GOOD);
     assert_eq!(word(rig.stop("a", true)), "already-stopped");
-    assert_eq!(word(rig.restart("a", false)), "started");
+    assert_eq!(word(rig.restart("a", false)), "starting");
+    rig.fail_spawn("a");
+    assert_eq!(word(rig.stop("a", false)), "stopped", "a wait ends at once");
 }
 
 /// CTL-5: `start --wait` of a resident harness answers when it runs, or says why it does not.
@@ -60,7 +64,8 @@ fn a_waiting_start_of_a_oneshot_answers_at_its_end() {
     assert_eq!(rig.state("a"), State::Backoff);
 }
 
-/// CTL-5: several names are one answer, when all have theirs; failures name their harness.
+/// CTL-5: several names are one answer, when all have theirs; failures name their harness
+/// and do not swallow what was done.
 #[test]
 fn several_names_get_one_answer() {
     let mut rig = Rig::boot([resident("a"), oneshot("b"), oneshot("c")]);
@@ -80,9 +85,17 @@ fn several_names_get_one_answer() {
 
     let ticket = rig.ticket();
     rig.tell(Event::Start { ticket, names: vec![name("x"), name("b"), name("y")], wait: false });
-    let expected = "no harness is called `x`; no harness is called `y`".to_owned();
+    let expected = "no harness is called `x`; no harness is called `y`; starting: b".to_owned();
     assert_eq!(failure(rig.reply(ticket)), (ErrorCode::UnknownHarness, expected));
     assert_eq!(rig.state("b"), State::Starting, "the others are started all the same");
+
+    let ticket = rig.ticket();
+    rig.tell(Event::Start { ticket, names: vec![name("c"), name("a"), name("b")], wait: true });
+    rig.fail_spawn("c");
+    rig.spawn("b");
+    rig.exit("b", GOOD);
+    let expected = "harness `c` could not be started: `true`: not found; already running: a, b".to_owned();
+    assert_eq!(failure(rig.reply(ticket)), (ErrorCode::SpawnFailed, expected));
 
     let ticket = rig.ticket();
     rig.tell(Event::Stop { ticket, names: Vec::new(), wait: true });
