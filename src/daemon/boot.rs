@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use calloop::timer::{TimeoutAction, Timer};
 use calloop::{EventLoop, PostAction, channel};
@@ -36,6 +37,11 @@ use crate::wire::{ConfigState, ErrorBody, ErrorCode, Run};
 
 /// The buffer through which all output and requests pass.
 const BUFFER: usize = 64 * 1024;
+
+/// Effects that leave enough memory behind to be worth a wake-up that gives it back, and how
+/// long nothing must happen before that.
+const WORK: usize = 256;
+const REST: Duration = Duration::from_millis(500);
 
 /// Where a daemon finds its files.
 #[derive(Debug, Clone)]
@@ -227,6 +233,7 @@ fn assemble(
         echo: false,
         foreground_reply: None,
         stopping: false,
+        unrest: 0,
     })
 }
 
@@ -256,9 +263,15 @@ fn turn_until_finished(
     daemon.turn();
     while !daemon.finished() {
         let patience = daemon.patience();
+        let resting = daemon.unrest >= WORK && patience.is_none_or(|patience| patience > REST);
+        let begun = clock::now().mono;
         event_loop
-            .dispatch(patience, daemon)
+            .dispatch(if resting { Some(REST) } else { patience }, daemon)
             .map_err(|cause| DaemonError::system("event loop")(std::io::Error::from(cause)))?;
+        if resting && clock::now().mono.since(begun) >= REST {
+            daemon.unrest = 0;
+            memory::trim();
+        }
         daemon.turn();
     }
     Ok(())
