@@ -257,7 +257,8 @@ fn transact<T>(
 ) -> Result<T, StoreProblem> {
     // Set before the transaction each time: within one SQLite refuses it, and a
     // failed one must not leave its mark on the next.
-    connection.pragma_update(None, "synchronous", if flushed { "FULL" } else { "NORMAL" })?;
+    let mode = if flushed { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+    connection.prepare_cached(mode)?.execute([])?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let done = work(&transaction)?;
     transaction.commit()?;

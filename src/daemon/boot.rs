@@ -46,6 +46,10 @@ const STORE_PATIENCE: Duration = Duration::from_millis(50);
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long records that could not be stored are tried again when the daemon ends.
 const LAST_TRIES: Duration = Duration::from_secs(5);
+/// Effects that leave enough memory behind to be worth a wake-up that gives it back, and how
+/// long nothing must happen before that.
+const WORK: usize = 256;
+const REST: Duration = Duration::from_millis(500);
 
 /// Where a daemon finds its files.
 #[derive(Debug, Clone)]
@@ -253,6 +257,7 @@ fn assemble(
         echo: None,
         foreground_reply: None,
         stopping: false,
+        unrest: 0,
     })
 }
 
@@ -282,9 +287,15 @@ fn turn_until_finished(
     daemon.turn();
     while !daemon.finished() {
         let patience = daemon.patience();
+        let resting = daemon.unrest >= WORK && patience.is_none_or(|patience| patience > REST);
+        let begun = clock::now().mono;
         event_loop
-            .dispatch(patience, daemon)
+            .dispatch(if resting { Some(REST) } else { patience }, daemon)
             .map_err(|cause| DaemonError::system("event loop")(std::io::Error::from(cause)))?;
+        if resting && clock::now().mono.since(begun) >= REST {
+            daemon.unrest = 0;
+            memory::trim();
+        }
         daemon.turn();
     }
     Ok(())

@@ -19,30 +19,34 @@ impl Daemon {
     /// Performs effects until none is left. Each batch is one transaction, committed before
     /// the starts of that batch; their pids are in the next one.
     pub(super) fn settle(&mut self) {
+        let mut ended = Vec::new();
         while !self.effects.is_empty() {
             let batch = std::mem::take(&mut self.effects);
+            self.unrest += batch.len();
             let (records, rest): (Vec<Effect>, Vec<Effect>) =
                 batch.into_iter().partition(|effect| matches!(effect, Effect::Record(_)));
             let records = records.into_iter().filter_map(|effect| match effect {
                 Effect::Record(record) => Some(record),
                 _ => None,
             });
-            self.commit(records.collect());
+            let records: Vec<Record> = records.collect();
+            ended.extend(records.iter().filter_map(|record| match record {
+                Record::RunEnded(run) | Record::Skipped(run) => Some(run.harness.clone()),
+                _ => None,
+            }));
+            self.commit(records);
             for effect in rest {
                 self.perform(effect);
             }
+        }
+        // After the starts, none of which has to wait for it.
+        for harness in ended {
+            self.prune(&harness);
         }
     }
 
     /// Commits records, those of earlier failures first; what fails is kept and said.
     pub(super) fn commit(&mut self, records: Vec<Record>) {
-        let ended: Vec<_> = records
-            .iter()
-            .filter_map(|record| match record {
-                Record::RunEnded(run) | Record::Skipped(run) => Some(run.harness.clone()),
-                _ => None,
-            })
-            .collect();
         self.backlog.extend(records);
         if self.backlog.is_empty() {
             return;
@@ -52,7 +56,7 @@ impl Daemon {
                 if self.store_trouble.take().is_some() {
                     info!(records = self.backlog.len(), "the state store can be written again");
                 }
-                self.backlog.clear();
+                self.backlog = Vec::new();
             }
             Err(cause) => {
                 let cause = cause.to_string();
@@ -61,9 +65,6 @@ impl Daemon {
                 }
                 self.store_trouble = Some(cause);
             }
-        }
-        for harness in ended {
-            self.prune(&harness);
         }
     }
 

@@ -117,6 +117,8 @@ pub(super) struct Daemon {
     pub(super) echo: Option<Console>,
     pub(super) foreground_reply: Option<Result<Value, ErrorBody>>,
     pub(super) stopping: bool,
+    /// How much was done since memory was last given back.
+    pub(super) unrest: usize,
 }
 
 impl Daemon {

@@ -1,10 +1,10 @@
 //! Starting children, signalling and reaping them.
 //!
 //! Invariant: a child begins clean (LIF-7) whatever this process inherited or
-//! set up for itself, and is known by its pid alone: the standard library's
-//! handle is dropped at once, since its `kill` may hit a recycled pid.
+//! set up for itself, and is known by its pid alone.
 
 mod child;
+mod execute;
 mod output;
 mod program;
 mod reap;
@@ -17,10 +17,9 @@ pub use reap::reap;
 pub use signal::{signal_group, signal_pid};
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
@@ -28,6 +27,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::pipe2;
 use thiserror::Error;
 
+use self::execute::{Image, execute};
 use super::limits::InheritedLimits;
 use super::{cause, terminal, tree};
 
@@ -144,27 +144,9 @@ fn doing<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> SpawnError {
 pub fn spawn(spec: &SpawnSpec) -> Result<Spawned, SpawnError> {
     check_workdir(&spec.cwd)?;
     let Pipes { output, input, out, err } = pipes(spec)?;
-    let mut argv = spec.argv.iter();
-    let mut command = Command::new(spec.program.as_std_path());
-    if let Some(name) = argv.next() {
-        command.arg0(name);
-    }
-    command
-        .args(argv)
-        .env_clear()
-        .envs(spec.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&spec.cwd)
-        .stdin(input)
-        .stdout(out)
-        .stderr(err);
-    let (limits, has_terminal) = (spec.limits, spec.tty.is_some());
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are
-    // allowed. `child::begin` makes plain system calls on values that were copied before the
-    // fork; it neither allocates, locks nor panics.
-    unsafe { command.pre_exec(move || child::begin(has_terminal, limits)) };
-    let started = command.spawn().map_err(|error| refused(spec, error))?;
-    let pid =
-        i32::try_from(started.id()).map_err(|_| doing("start")(io::Error::other("a pid out of range")))?;
+    let image = Image::of(spec).map_err(|error| refused(spec, error))?;
+    let pid = execute(&image, [&input, &out, &err], spec.tty.is_some(), spec.limits)
+        .map_err(|error| refused(spec, error))?;
     // The child is not reaped yet, so its entry in /proc stands even if it has ended.
     let start_time = tree::facts(pid).map_or(0, |facts| facts.start_time);
     Ok(Spawned { pid, start_time, output })
@@ -173,7 +155,7 @@ pub fn spawn(spec: &SpawnSpec) -> Result<Spawned, SpawnError> {
 /// The descriptors of a child, and our end of its output.
 struct Pipes {
     output: OwnedFd,
-    input: Stdio,
+    input: OwnedFd,
     out: OwnedFd,
     err: OwnedFd,
 }
@@ -189,11 +171,9 @@ fn pipes(spec: &SpawnSpec) -> Result<Pipes, SpawnError> {
     };
     let err = out.try_clone().map_err(doing("open a pipe"))?;
     let input = match &spec.stdin {
-        StdinSource::Null => Stdio::null(),
-        StdinSource::Bytes(bytes) => child::sealed(bytes).map_err(doing("keep the standard input"))?.into(),
-        StdinSource::Terminal if spec.tty.is_some() => {
-            out.try_clone().map_err(doing("open a terminal"))?.into()
-        }
+        StdinSource::Null => File::open("/dev/null").map_err(doing("open `/dev/null`"))?.into(),
+        StdinSource::Bytes(bytes) => child::sealed(bytes).map_err(doing("keep the standard input"))?,
+        StdinSource::Terminal if spec.tty.is_some() => out.try_clone().map_err(doing("open a terminal"))?,
         StdinSource::Terminal => {
             return Err(doing("open the standard input")(io::Error::other("the child has no terminal")));
         }
@@ -211,8 +191,8 @@ fn check_workdir(path: &Utf8Path) -> Result<(), SpawnError> {
     }
 }
 
-/// What a failed `spawn` of the standard library means. It does not say which
-/// step failed, so the circumstances are looked at again.
+/// What a failed start means. The error does not say which step failed, so
+/// the circumstances are looked at again.
 fn refused(spec: &SpawnSpec, error: io::Error) -> SpawnError {
     let shortage = SpawnError::Resources { what: "start a process", source: error };
     if shortage.is_shortage() {

@@ -30,7 +30,8 @@ pub(super) fn boundary(
     keep: u32,
 ) -> Result<Option<String>, StoreProblem> {
     let sql = "SELECT id FROM runs WHERE harness = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2";
-    Ok(connection.query_row(sql, (harness.as_str(), keep), |row| row.get(0)).optional()?)
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row((harness.as_str(), keep), |row| row.get(0)).optional()?)
 }
 
 /// Reduces the runs up to `boundary` to their windows, within the caller's transaction.

@@ -3,7 +3,7 @@
 //! Invariant: within the caller's transaction; the first record that cannot be
 //! applied fails them all.
 
-use rusqlite::{Connection, Statement};
+use rusqlite::{CachedStatement, Connection};
 
 use super::error::StoreProblem;
 use super::rows;
@@ -19,14 +19,14 @@ const INTENT: &str = "
     INSERT INTO intents (harness, wanted) VALUES (?1, ?2)
     ON CONFLICT (harness) DO UPDATE SET wanted = excluded.wanted";
 
-/// The statements that a turn needs, each prepared at most once in it.
+/// The statements that a turn needs; the connection keeps them for the next one.
 pub(super) struct Turn<'c> {
     connection: &'c Connection,
-    insert: Option<Statement<'c>>,
-    spawned: Option<Statement<'c>>,
-    ended: Option<Statement<'c>>,
-    fired: Option<Statement<'c>>,
-    intent: Option<Statement<'c>>,
+    insert: Option<CachedStatement<'c>>,
+    spawned: Option<CachedStatement<'c>>,
+    ended: Option<CachedStatement<'c>>,
+    fired: Option<CachedStatement<'c>>,
+    intent: Option<CachedStatement<'c>>,
 }
 
 impl<'c> Turn<'c> {
@@ -66,13 +66,13 @@ impl<'c> Turn<'c> {
 }
 
 fn prepared<'s, 'c>(
-    slot: &'s mut Option<Statement<'c>>,
+    slot: &'s mut Option<CachedStatement<'c>>,
     connection: &'c Connection,
     sql: &str,
-) -> Result<&'s mut Statement<'c>, StoreProblem> {
+) -> Result<&'s mut CachedStatement<'c>, StoreProblem> {
     let statement = match slot.take() {
         Some(statement) => statement,
-        None => connection.prepare(sql)?,
+        None => connection.prepare_cached(sql)?,
     };
     Ok(slot.insert(statement))
 }

@@ -22,7 +22,8 @@ impl Supervisor {
         self.intents = intents;
         self.firings = last_firings;
         for (name, harness) in &first.harnesses {
-            self.slots.insert(name.clone(), Slot::new(harness.clone(), last_runs.remove(name)));
+            let slot = Slot::new(harness.clone(), last_runs.remove(name));
+            self.slots.insert(name.clone(), Box::new(slot));
             self.arm(name, turn);
             if starts_at_boot(harness, self.intents.get(name).copied()) {
                 self.drive(name, Order::Start(BOOT), turn);
@@ -36,8 +37,8 @@ impl Supervisor {
             return;
         }
         self.settings = Some(next.daemon.clone());
-        let present = |(name, slot): (&HarnessName, &Slot)| (!slot.removed).then(|| name.clone());
-        let known: Vec<HarnessName> = self.slots.iter().filter_map(present).collect();
+        let present = self.slots.iter().filter(|(_, slot)| !slot.removed);
+        let known: Vec<HarnessName> = present.map(|(name, _)| name.clone()).collect();
         let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
         for name in known {
             match next.harnesses.get(&name) {
@@ -76,7 +77,8 @@ impl Supervisor {
 
     /// A new harness, or one that comes back while it is still being stopped.
     fn add(&mut self, name: HarnessName, harness: &Arc<Harness>, turn: &mut Turn) {
-        let slot = self.slots.entry(name.clone()).or_insert_with(|| Slot::new(harness.clone(), None));
+        let slot =
+            self.slots.entry(name.clone()).or_insert_with(|| Box::new(Slot::new(harness.clone(), None)));
         slot.harness = harness.clone();
         slot.removed = false;
         self.arm(&name, turn);

@@ -10,13 +10,13 @@ impl Supervisor {
     /// One harness as `list` shows it.
     #[must_use]
     pub fn view(&self, name: &HarnessName) -> Option<HarnessView> {
-        self.slots.get(name).map(Slot::view)
+        self.slots.get(name).map(|slot| slot.view())
     }
 
     /// All harnesses by name.
     #[must_use]
     pub fn views(&self) -> Vec<HarnessView> {
-        self.slots.values().map(Slot::view).collect()
+        self.slots.values().map(|slot| slot.view()).collect()
     }
 
     /// Who needs a person.

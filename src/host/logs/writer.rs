@@ -143,10 +143,15 @@ impl LogWriter {
     }
 
     fn reopen(&mut self) -> io::Result<()> {
-        if let Some(directory) = self.path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        }
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)?;
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600);
+        let file = match (options.open(&self.path), self.path.parent()) {
+            (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+                options.open(&self.path)?
+            }
+            (opened, _) => opened?,
+        };
         self.size = file.metadata()?.len();
         self.file = Some(file);
         Ok(())

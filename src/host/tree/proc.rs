@@ -4,8 +4,8 @@
 //! it is then left out.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 
 use crate::base::RunId;
 
@@ -32,7 +32,15 @@ pub struct Facts {
 /// The facts of a process; none if there is none of that pid.
 #[must_use]
 pub fn facts(pid: i32) -> Option<Facts> {
-    parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+    parse_stat(pid, &read(&format!("/proc/{pid}/stat"), 1024).ok()?)
+}
+
+/// Reads a file of `/proc`. They say that they are empty, so `fs::read` would feel its way with
+/// many small reads; `expected` bytes are read at once.
+fn read(path: &str, expected: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(expected);
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads a line of `/proc/PID/stat`. The second field is the program's name in
@@ -86,7 +94,9 @@ fn listed_children(tasks: &str) -> io::Result<Vec<i32>> {
     let mut seen = false;
     for task in fs::read_dir(tasks)?.flatten() {
         // A thread may end while its process is being read.
-        let Ok(list) = fs::read_to_string(task.path().join("children")) else { continue };
+        let path = format!("{tasks}/{}/children", task.file_name().to_string_lossy());
+        let Ok(list) = read(&path, 8192) else { continue };
+        let list = String::from_utf8_lossy(&list);
         seen = true;
         children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
     }
