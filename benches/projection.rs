@@ -37,7 +37,6 @@ fn measure(root: Utf8PathBuf, work: &Utf8Path) -> Result<String, Box<dyn std::er
         learned: work.join("learned"),
         displaced: work.join("displaced"),
         native: Vec::new(),
-        hides_native: false,
         bounds: Bounds::default(),
     };
     let begun = Instant::now();

@@ -86,13 +86,17 @@ pub(super) enum Version {
 
 /// Whose file it is and how old, without touching it.
 pub(super) fn version(connection: &Connection) -> Result<Version, StoreProblem> {
+    // The mark is read last: another process may be making the store just now, and what was read of
+    // a file that has no mark yet was read before there was anything in it.
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if application != APPLICATION {
-        let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         let empty = application == 0 && found == 0 && tables == 0;
         return if empty { Ok(Version::Empty) } else { Err(StoreProblem::Foreign) };
     }
+    // The same for the version: the mark may have come after it was read.
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match found {
         _ if found == known() => Ok(Version::Current),
         _ if found > known() => Err(StoreProblem::Newer { found, known: known() }),
