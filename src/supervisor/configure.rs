@@ -37,8 +37,8 @@ impl Supervisor {
             return;
         }
         self.settings = Some(next.daemon.clone());
-        let present = |(name, slot): (&HarnessName, &Box<Slot>)| (!slot.removed).then(|| name.clone());
-        let known: Vec<HarnessName> = self.slots.iter().filter_map(present).collect();
+        let present = self.slots.iter().filter(|(_, slot)| !slot.removed);
+        let known: Vec<HarnessName> = present.map(|(name, _)| name.clone()).collect();
         let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
         for name in known {
             match next.harnesses.get(&name) {
