@@ -3,11 +3,13 @@
 //! Invariant: the loop never waits. What may take long is done by workers, which
 //! take values, own no state and answer with one event.
 
+mod assembly;
 mod boot;
 mod children;
 mod clients;
 mod effects;
 mod error;
+mod foreground;
 mod lost;
 mod output;
 mod reload;
@@ -18,5 +20,6 @@ mod source;
 mod state;
 mod workers;
 
-pub use boot::{Foreground, Options, foreground, run};
+pub use boot::{Options, run};
 pub use error::DaemonError;
+pub use foreground::{Foreground, foreground};

@@ -1,9 +1,12 @@
 //! Performing what the core decided, with the records first (LIF-9).
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tracing::{error, info, warn};
 
+use super::error::DaemonError;
 use super::output::Output;
 use super::state::{Asker, Daemon, Live, Main};
 use crate::base::{HarnessName, Outcome, RunId, Trigger};
@@ -14,6 +17,9 @@ use crate::host::run_lock::RunLockError;
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
 use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Record, Reply, Run};
+
+/// How long records that could not be stored are tried again when the daemon ends.
+const LAST_TRIES: Duration = Duration::from_secs(5);
 
 impl Daemon {
     /// Performs effects until none is left. Each batch is one transaction, committed before
@@ -65,6 +71,26 @@ impl Daemon {
                 }
                 self.store_trouble = Some(cause);
             }
+        }
+    }
+
+    /// The last tries to store what could not be stored; what is lost for good is said, one by one.
+    pub(super) fn write_backlog(&mut self) -> Result<(), DaemonError> {
+        let start = Instant::now();
+        self.commit(Vec::new());
+        while !self.backlog.is_empty() && start.elapsed() < LAST_TRIES {
+            thread::sleep(Duration::from_millis(50));
+            self.commit(Vec::new());
+        }
+        for record in &self.backlog {
+            error!(?record, "this record is lost");
+        }
+        match self.backlog.len() {
+            0 => Ok(()),
+            records => Err(DaemonError::RecordsLost {
+                records,
+                cause: self.store_trouble.clone().unwrap_or_default(),
+            }),
         }
     }
 

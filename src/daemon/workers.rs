@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tracing::warn;
 
-use super::lost::end_stale;
+use super::lost::{closed, end_stale};
+use super::state::Daemon;
 use crate::base::{Diagnostic, HarnessName, Place, RunId};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
@@ -203,4 +204,22 @@ fn described(harness: &Harness, view: HarnessView, around: &Surroundings) -> Res
 
 fn told(value: &impl Serialize) -> Result<Value, ErrorBody> {
     serde_json::to_value(value).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
+}
+
+impl Daemon {
+    /// Takes what a worker answers.
+    pub(super) fn answered(&mut self, answer: Answer) {
+        match answer {
+            Answer::Prepared { run, stale, prepared } => {
+                self.commit(stale.into_iter().map(closed).collect());
+                self.start(run, prepared.map(|boxed| *boxed));
+            }
+            Answer::Withdrawn { harness, trouble: Some(cause) } => {
+                warn!(%harness, cause, "the skills of a removed harness stay where they are");
+            }
+            Answer::Withdrawn { .. } => {}
+            Answer::Loaded(loaded) => self.loaded(*loaded),
+            Answer::Told { ticket, result } => self.reply(ticket, result),
+        }
+    }
 }
