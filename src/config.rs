@@ -2,7 +2,7 @@
 //!
 //! The text of each file is parsed once (`document`, which knows where every
 //! key stands), merged and typed (`layers` and `raw`, by figment), checked value
-//! by value (`checks`) and key against key (`fit`), and becomes the [`model`].
+//! by value (`checks`) and key against key (`fit`), and becomes the `model`.
 //! Every mistake of every file is found in one go, each with its place.
 //!
 //! Invariant: pure. What other files are like is asked of [`Lookup`]; home, time

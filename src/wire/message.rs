@@ -224,8 +224,12 @@ impl Reply {
 #[must_use]
 pub fn unknown_harness<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ErrorBody {
     let known: Vec<&str> = known.collect();
-    let near: Vec<String> =
-        nearest(name, known.iter().copied()).into_iter().map(|near| format!("`{near}`")).collect();
+    // The same name in another project (or in none) is near, however long the project's name is.
+    let local = |full: &str| full.rsplit('/').next().unwrap_or_default().to_owned();
+    let namesakes = known.iter().copied().filter(|other| *other != name && local(other) == local(name));
+    let mut near: Vec<&str> = namesakes.collect();
+    near.extend(nearest(name, known.iter().copied()).into_iter().filter(|one| local(one) != local(name)));
+    let near: Vec<String> = near.into_iter().take(3).map(|near| format!("`{near}`")).collect();
     let help = match (near.is_empty(), known.is_empty()) {
         (false, _) => format!("did you mean {}?", near.join(" or ")),
         (true, true) => "no harness is configured".to_owned(),

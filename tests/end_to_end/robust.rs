@@ -237,10 +237,7 @@ fn a_bare_name_inside_a_project_is_the_projects() {
     home.write("proj/harness.toml", "[harness.other]\ncmd = \"true\"\n");
     assert_eq!(
         inside(&["stop", "web"]),
-        (
-            1,
-            "error: no harness is named `proj/web`\n  help: `harnessd list` shows the harnesses\n".to_owned()
-        )
+        (1, "error: no harness is named `proj/web`\n  help: did you mean `web`?\n".to_owned())
     );
     home.write("proj/harness.toml", "[harness.other\n");
     let (code, error) = inside(&["stop", "web"]);
