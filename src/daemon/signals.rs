@@ -12,6 +12,7 @@ impl Daemon {
     pub(super) fn signalled(&mut self, signal: Signal) {
         match signal {
             Signal::Child => self.reap_due = true,
+            Signal::HangUp if self.foreground && self.signals.hangup_was_ignored() => {}
             Signal::HangUp if self.foreground => self.shut_down(),
             Signal::HangUp => self.reload(None),
             Signal::Terminate | Signal::Interrupt => self.shut_down(),

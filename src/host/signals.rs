@@ -45,6 +45,7 @@ pub struct Signals {
     wake: PipeReader,
     shared: Arc<Shared>,
     handlers: Vec<SigId>,
+    hangup_was_ignored: bool,
 }
 
 /// What the handlers write to; a count a signal, for a pipe may be full.
@@ -67,7 +68,8 @@ impl Signals {
         make_nonblocking(&writer)?;
         let counts = [const { AtomicU32::new(0) }; WANTED.len()];
         let shared = Arc::new(Shared { pid: std::process::id(), wake: writer, counts });
-        let mut installed = Self { wake, shared, handlers: Vec::new() };
+        let hangup_was_ignored = is_ignored(Number::SIGHUP);
+        let mut installed = Self { wake, shared, handlers: Vec::new(), hangup_was_ignored };
         let mut unblocked = SigSet::empty();
         for (at, (_, number)) in WANTED.into_iter().enumerate() {
             let shared = Arc::clone(&installed.shared);
@@ -82,6 +84,12 @@ impl Signals {
         unsafe { signal(Number::SIGPIPE, SigHandler::SigIgn) }?;
         sigprocmask(SigmaskHow::SIG_UNBLOCK, Some(&unblocked), None)?;
         Ok(installed)
+    }
+
+    /// Whether this process was started so that HUP does not end it (`nohup`).
+    #[must_use]
+    pub const fn hangup_was_ignored(&self) -> bool {
+        self.hangup_was_ignored
     }
 
     /// The signals that came since the last call, each as often as it came,
@@ -101,6 +109,14 @@ impl Signals {
         }
         Ok(came)
     }
+}
+
+fn is_ignored(signal: Number) -> bool {
+    let mut present = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: a null new action only asks; on success the kernel has filled the old one.
+    let asked = unsafe { libc::sigaction(signal as libc::c_int, std::ptr::null(), present.as_mut_ptr()) };
+    // SAFETY: as above: it is read only after success.
+    asked == 0 && unsafe { present.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 impl Shared {

@@ -116,3 +116,35 @@ fn once_runs_a_projects_harness() {
         "`/` is written `@` in file names"
     );
 }
+
+/// A terminal that closes ends a foreground run, unless it was started under `nohup`.
+#[test]
+fn nohup_keeps_a_foreground_run() {
+    let mark = mark("nohup");
+    let home = Home::new(&format!(
+        "[harness.a]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"until [ -e go ]; do sleep 0.05; done\"]\nworkdir = \"~\"\nenv = {{ {mark} = \"1\" }}\n"
+    ));
+    let hang_up = |mut command: std::process::Command| {
+        let once = command.spawn().unwrap();
+        until("it runs", || (!home.processes_with(&mark).is_empty()).then_some(()));
+        crate::support::kill(i32::try_from(once.id()).unwrap(), nix::libc::SIGHUP);
+        once
+    };
+    assert_eq!(hang_up(home.command(&["once", "a"])).wait().unwrap().code(), Some(1));
+    assert_eq!(home.runs("a")[0]["outcome"], "stopped");
+    let program = env!("CARGO_BIN_EXE_harnessd");
+    let clean = home.command(&[]);
+    let command = {
+        let mut nohup = std::process::Command::new("nohup");
+        nohup
+            .args([program, "once", "a"])
+            .env_clear()
+            .envs(clean.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        nohup.current_dir(home.path("")).stdin(std::process::Stdio::null());
+        nohup
+    };
+    let mut once = hang_up(command);
+    home.write("go", "");
+    assert!(once.wait().unwrap().success());
+    assert_eq!(home.runs("a")[0]["outcome"], "ok");
+}
