@@ -83,7 +83,9 @@ fn compare(case: &Path, name: &str, actual: &str, wrong: &mut Vec<String>) {
     }
 }
 
-/// CFG-8: every kind of mistake has a diagnostic of its own, located, with a
+/// CFG-8, CFG-3 (`harness_name`, `project_name`, `project_name_taken_twice`), CFG-4 (`global_only_in_project`), ADP-1
+/// (`prompt_on_generic`), PRM-2 (`prompt_file_*`), PRM-4 (`prompt_too_long`), SCH-2
+/// (`schedule_that_never_fires`): every kind of mistake has a diagnostic of its own, located, with a
 /// help line; all of them come in one run, in file order.
 #[test]
 fn each_mistake_is_shown_as_its_sample_says() {
@@ -106,7 +108,8 @@ fn each_mistake_is_shown_as_its_sample_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// CFG-6: what is not said is filled in; the sample shows every harness whole.
+/// CFG-6, CFG-4 (`project`), PRM-1 (`prompt_byte_for_byte`):
+/// what is not said is filled in; the sample shows every harness whole.
 #[test]
 fn each_good_configuration_means_what_its_sample_says() {
     let mut wrong = Vec::new();

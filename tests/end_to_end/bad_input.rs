@@ -10,7 +10,7 @@ use crate::support::{Home, until};
 
 const FINE: &str = "[harness.fine]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
 
-/// A directory, a FIFO, a huge file, text that is no UTF-8, a missing file in place of a configuration.
+/// CFG-9: A directory, a FIFO, a huge file, text that is no UTF-8, a missing file in place of a configuration.
 #[test]
 fn what_is_no_configuration_file_is_said_so() {
     let home = Home::new("");
@@ -35,7 +35,7 @@ fn what_is_no_configuration_file_is_said_so() {
     );
 }
 
-/// CRLF and a byte order mark are accepted.
+/// CFG-8: CRLF and a byte order mark are accepted.
 #[test]
 fn windows_text_is_accepted() {
     let home = Home::new("");
@@ -60,7 +60,7 @@ fn a_named_configuration_must_exist() {
     );
 }
 
-/// A workdir, a program, a program's permission: the run is recorded as not spawned, with the path.
+/// RUN-1, LIF-3: A workdir, a program, a program's permission: the run is recorded as not spawned, with the path.
 #[test]
 fn a_start_that_cannot_be_made_names_harness_and_path() {
     let mut home = Home::new("");
@@ -167,26 +167,58 @@ fn a_socket_path_that_is_too_long_is_said() {
     assert_eq!(said.err.lines().next().unwrap(), whole);
 }
 
-/// A small disk that fills up: records wait in memory, `status` says so, the harness runs on, and
-/// nothing is lost once there is room. Needs root for the mount; others see the same path with a
-/// store that is locked away below.
+/// A harness that is started by hand, one that fires all the time, and one that just runs.
+const BUSY: &str = "[harness.job]\noneshot = true\ncmd = \"true\"\n\
+     [harness.timed]\noneshot = true\ncmd = \"true\"\nschedule = \"@every 1s\"\n\
+     [harness.fine]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
+
+/// With a store that cannot be written from `block` on until `release`: records wait in memory, `status`
+/// says so, the harness runs on, no unclaimed slot is run, and nothing is lost in the end.
+fn records_wait<T>(home: &mut Home, block: impl FnOnce() -> T, release: impl FnOnce(T)) {
+    home.start_daemon();
+    home.wait_state("fine", "running");
+    let blocked = block();
+    home.harnessd(&["start", "job", "--wait"]);
+    let status = until("the trouble is said", || {
+        let status = home.ok(&["status", "--json"]).json();
+        (!status["trouble"].as_array().unwrap().is_empty()).then_some(status)
+    });
+    assert!(status["trouble"][0].as_str().unwrap().starts_with("records wait in memory: "), "{status}");
+    assert_eq!(home.harness("fine")["state"], "running");
+    // A slot that cannot be claimed is not run, and that is recorded.
+    until("a firing is refused", || home.daemon_log().contains("its slot cannot be claimed").then_some(()));
+    release(blocked);
+    until("the store is written again", || {
+        home.ok(&["status", "--json"]).json()["trouble"].as_array().unwrap().is_empty().then_some(())
+    });
+    assert_eq!(home.runs("job").len(), 1, "the record of the run is not lost");
+    let refused = home.runs("timed").into_iter().find(|run| run["outcome"] == "spawn-failed").unwrap();
+    assert!(refused["cause"].as_str().unwrap().contains("its slot cannot be claimed"), "{refused}");
+    home.stop_daemon();
+}
+
+/// LIF-9, RUN-1: records wait while another connection holds the store, whoever runs the test.
+#[test]
+fn records_wait_while_the_store_is_locked() {
+    let mut home = Home::new(BUSY);
+    let store = home.path(".local/state/harnessd/state.db");
+    let lock = || {
+        let other = rusqlite::Connection::open(&store).unwrap();
+        other.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        other
+    };
+    records_wait(&mut home, lock, |other| other.execute_batch("COMMIT").unwrap());
+}
+
+/// LIF-9, RUN-1: records wait while a small disk is full. Only root may mount one; for others the test
+/// above stands in, whose store refuses writes for another reason.
 #[test]
 fn records_wait_while_the_disk_is_full() {
     if !geteuid().is_root() {
-        // The mount is not to be had: the waiting itself is pinned by `store` tests on a full device.
-        assert!(
-            fs::OpenOptions::new()
-                .write(true)
-                .open("/dev/full")
-                .and_then(|mut full| std::io::Write::write_all(&mut full, b"x"))
-                .is_err()
-        );
         return;
     }
-    let mut home = Home::new(
-        "[harness.job]\noneshot = true\ncmd = \"true\"\n[harness.timed]\noneshot = true\ncmd = \"true\"\nschedule = \"@every 1s\"\n\
-         [harness.fine]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n",
-    );
+    let mut home = Home::new(BUSY);
     let state = home.path("small");
     fs::create_dir(&state).unwrap();
     let mounted = std::process::Command::new("mount")
@@ -203,28 +235,15 @@ fn records_wait_while_the_disk_is_full() {
     }
     let _unmount = Unmount(state.clone());
     home.set("HARNESSD_STATE_DIR", state.to_str().unwrap());
-    home.start_daemon();
-    home.wait_state("fine", "running");
-    // Fill it to the last byte.
-    let mut filler = fs::File::create(state.join("filler")).unwrap();
-    while std::io::Write::write(&mut filler, &[0; 4096]).is_ok() {}
-    while std::io::Write::write(&mut filler, &[0; 1]).is_ok() {}
-    home.harnessd(&["start", "job", "--wait"]);
-    let status = until("the trouble is said", || {
-        let status = home.ok(&["status", "--json"]).json();
-        (!status["trouble"].as_array().unwrap().is_empty()).then_some(status)
+    let fill = || {
+        // To the last byte.
+        let mut filler = fs::File::create(state.join("filler")).unwrap();
+        while std::io::Write::write(&mut filler, &[0; 4096]).is_ok() {}
+        while std::io::Write::write(&mut filler, &[0; 1]).is_ok() {}
+        filler
+    };
+    records_wait(&mut home, fill, |filler| {
+        drop(filler);
+        fs::remove_file(state.join("filler")).unwrap();
     });
-    assert!(status["trouble"][0].as_str().unwrap().starts_with("records wait in memory: "), "{status}");
-    assert_eq!(home.harness("fine")["state"], "running");
-    // A slot that cannot be claimed is not run, and that is recorded.
-    until("a firing is refused", || home.daemon_log().contains("its slot cannot be claimed").then_some(()));
-    drop(filler);
-    fs::remove_file(state.join("filler")).unwrap();
-    until("the store is written again", || {
-        home.ok(&["status", "--json"]).json()["trouble"].as_array().unwrap().is_empty().then_some(())
-    });
-    assert_eq!(home.runs("job").len(), 1, "the record of the run is not lost");
-    let refused = home.runs("timed").into_iter().find(|run| run["outcome"] == "spawn-failed").unwrap();
-    assert!(refused["cause"].as_str().unwrap().contains("its slot cannot be claimed"), "{refused}");
-    home.stop_daemon();
 }

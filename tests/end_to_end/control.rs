@@ -142,6 +142,104 @@ fn transitions_are_events() {
     assert!(events.iter().all(|event| event["at"].as_str().unwrap().ends_with('Z')));
 }
 
+/// LIF-10: reloads, refusals of one, crash loops and skipped firings are events, too.
+#[test]
+fn every_kind_of_event_is_told() {
+    let config = "[daemon]\nwatch = false\n[harness.quick]\ncmd = \"true\"\nrestart_delay = \"0s\"\n\
+        [harness.busy]\noneshot = true\ncmd = \"sleep\"\nargs = [\"600\"]\nschedule = \"@every 1s\"\n";
+    let mut home = Home::new(config);
+    home.start_daemon();
+    let (mut to, mut from) = connect(&home);
+    ask(&mut to, &mut from, HELLO);
+    ask(&mut to, &mut from, "{\"id\":2,\"op\":\"subscribe\"}");
+    home.configure(&format!("{config}[harness.new]\ncmd = \"true\"\n"));
+    home.ok(&["reload"]);
+    home.configure("[harness.new]\ncmd = 1\n");
+    assert_eq!(home.harnessd(&["reload"]).code, 1);
+    home.ok(&["start", "quick"]);
+    let kinds = [
+        "config_rejected",
+        "config_reloaded",
+        "firing_skipped",
+        "flapping",
+        "run_ended",
+        "run_started",
+        "state_changed",
+    ];
+    let mut seen = std::collections::BTreeMap::new();
+    while seen.len() < kinds.len() {
+        let mut line = String::new();
+        from.read_line(&mut line).unwrap();
+        let event: Value = serde_json::from_str(&line).unwrap();
+        assert!(event["seq"].is_u64() && event["at"].is_string(), "{event}");
+        seen.insert(event["event"].as_str().unwrap().to_owned(), event);
+    }
+    assert_eq!(seen.keys().collect::<Vec<_>>(), kinds);
+    assert_eq!(seen["config_reloaded"]["added"], json!(["new"]));
+    assert_eq!(seen["config_rejected"]["errors"], 1);
+    assert_eq!(seen["flapping"]["harness"], "quick");
+    assert_eq!(seen["firing_skipped"]["run"]["harness"], "busy");
+}
+
+/// CTL-6: a miss lists the nearest names, whichever verb it is; inside a project they are the project's, and
+/// a name with `/` is taken as it is.
+#[test]
+fn a_miss_lists_the_nearest_names() {
+    let mut home = Home::new(
+        "[harness.web-a]\ncmd = \"sleep\"\nargs = [\"600\"]\n[harness.web-b]\ncmd = \"true\"\n[harness.mail]\ncmd = \"true\"\n",
+    );
+    home.start_daemon();
+    let whole = "error: no harness is named `web-c`\n  help: did you mean `web-a` or `web-b`?\n";
+    for verb in ["start", "stop", "restart", "describe", "once", "runs", "skills"] {
+        let said = home.harnessd(&[verb, "web-c"]);
+        assert_eq!((said.code, said.err.as_str()), (1, whole), "{verb}");
+    }
+    home.write(
+        "proj/harness.toml",
+        "[harness.worker]\noneshot = true\ncmd = \"echo\"\nargs = [\"worked\"]\n",
+    );
+    let inside = |args: &[&str]| {
+        let output = home.command(args).current_dir(home.path("proj")).output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let miss = |name: &str, help: &str| {
+        (String::new(), format!("error: no harness is named `{name}`\n  help: {help}\n"))
+    };
+    assert_eq!(inside(&["once", "wroker"]), miss("proj/wroker", "did you mean `proj/worker`?"));
+    assert_eq!(inside(&["once", "prj/worker"]), miss("prj/worker", "did you mean `proj/worker`?"));
+    assert_eq!(inside(&["once", "worker"]), ("worked\n".to_owned(), String::new()));
+    assert_eq!(inside(&["once", "proj/worker"]), ("worked\n".to_owned(), String::new()));
+}
+
+/// CTL-7: every verb that answers has `--json`, and prints one object then.
+#[test]
+fn every_verb_prints_json() {
+    let mut home = Home::new(&format!("{SLEEPER}[harness.job]\noneshot = true\ncmd = \"true\"\n"));
+    home.start_daemon();
+    home.ok(&["start", "job", "--wait"]);
+    let run = home.runs("job")[0]["id"].as_str().unwrap().to_owned();
+    let verbs: [&[&str]; 14] = [
+        &["list"],
+        &["describe", "job"],
+        &["start", "sleeper", "--wait"],
+        &["restart", "sleeper", "--wait"],
+        &["stop", "sleeper", "--wait"],
+        &["reload"],
+        &["status"],
+        &["validate"],
+        &["agents"],
+        &["skills"],
+        &["skills", "job"],
+        &["runs"],
+        &["show", &run],
+        &["schedule", "next", "@daily"],
+    ];
+    for args in verbs {
+        let said = home.ok(&[args, &["--json"]].concat());
+        assert!(said.json().is_object() && said.err.is_empty(), "{args:?}: {said:?}");
+    }
+}
+
 /// CTL-7: exit statuses: 2 for usage, 3 for no daemon, 1 for what failed; errors go to stderr with help.
 #[test]
 fn exit_statuses_tell_what_went_wrong() {
@@ -212,7 +310,7 @@ fn a_failure_does_not_swallow_the_successes() {
     assert_eq!(home.harness("sleeper")["state"], "running");
 }
 
-/// `describe` shows the definition, the place, the command and the skills.
+/// CTL-5: `describe` shows the definition, the place, the command and the skills.
 #[test]
 fn describe_shows_one_harness_in_full() {
     let mut home = Home::new(&format!("# first\n\n{SLEEPER}"));

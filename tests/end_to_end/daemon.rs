@@ -10,7 +10,8 @@ fn ticker(mark: &str) -> String {
     )
 }
 
-/// The main promise: an enabled program starts, is restarted when killed, and `stop` leaves no process.
+/// LIF-2, LIF-3, LIF-5: The main promise: an enabled program starts, is restarted when killed, and `stop`
+/// leaves no process.
 #[test]
 fn an_enabled_harness_is_started_restarted_and_stopped_whole() {
     let mark = mark("ticker");
@@ -35,17 +36,21 @@ fn an_enabled_harness_is_started_restarted_and_stopped_whole() {
     assert_eq!(runs[1]["trigger"], "boot");
 }
 
-/// CTL-2: TERM stops everything gracefully and exits 0; nothing is left.
+/// CTL-2: TERM and INT stop everything gracefully and exit 0; nothing is left.
 #[test]
-fn term_stops_the_fleet_and_exits_0() {
-    let mark = mark("term");
-    let mut home = Home::new(&ticker(&mark));
-    home.start_daemon();
-    home.wait_state("ticker", "running");
-    home.stop_daemon();
-    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
-    assert_eq!(home.runs("ticker")[0]["outcome"], "stopped");
-    assert!(!home.path(".local/state/harnessd/harnessd.sock").exists(), "the socket is removed");
+fn term_and_int_stop_the_fleet_and_exit_0() {
+    for signal in [nix::libc::SIGTERM, nix::libc::SIGINT] {
+        let mark = mark("term");
+        let mut home = Home::new(&ticker(&mark));
+        home.start_daemon();
+        home.wait_state("ticker", "running");
+        home.signal_daemon(signal);
+        let status = home.wait_daemon();
+        assert!(status.success(), "{status:?}: {}", home.daemon_log());
+        assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+        assert_eq!(home.runs("ticker")[0]["outcome"], "stopped");
+        assert!(!home.path(".local/state/harnessd/harnessd.sock").exists(), "the socket is removed");
+    }
 }
 
 /// CTL-2: a second TERM does not wait for `stop_timeout`.
@@ -147,7 +152,8 @@ fn an_idle_daemon_does_not_wake_up() {
     assert_eq!(switches() - before, 0, "wake-ups in two idle seconds");
 }
 
-/// CTL-1: the service manager is told READY, RELOADING, STOPPING and that the loop turns; no child hears of it.
+/// CTL-1: the service manager is told READY, RELOADING, STOPPING, a STATUS and that the loop turns; no
+/// child hears of it.
 #[test]
 fn the_service_manager_is_told() {
     use std::os::unix::net::UnixDatagram;
@@ -161,20 +167,18 @@ fn the_service_manager_is_told() {
         let mut buffer = [0; 4096];
         until(wanted, || {
             let count = socket.recv(&mut buffer).unwrap();
-            String::from_utf8_lossy(&buffer[..count])
-                .lines()
-                .any(|line| line.starts_with(wanted))
-                .then_some(())
-        });
+            let text = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            text.lines().any(|line| line.starts_with(wanted)).then_some(text)
+        })
     };
-    heard("READY=1");
+    assert_eq!(heard("READY=1").trim_end(), "READY=1\nSTATUS=running");
     heard("WATCHDOG=1");
     home.ok(&["reload"]);
-    heard("RELOADING=1");
+    assert!(heard("RELOADING=1").contains("\nMONOTONIC_USEC="));
     heard("READY=1");
     home.ok(&["start", "env", "--wait"]);
     let log = home.log("env");
     assert!(!log.contains("NOTIFY_SOCKET") && !log.contains("WATCHDOG"), "{log}");
     home.stop_daemon();
-    heard("STOPPING=1");
+    assert_eq!(heard("STOPPING=1").trim_end(), "STOPPING=1\nSTATUS=stopping all harnesses");
 }

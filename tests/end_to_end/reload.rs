@@ -5,7 +5,7 @@ use crate::support::{Home, until};
 const ONE: &str = "[harness.one]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
 const TWO: &str = "[harness.two]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
 
-/// A file that is replaced by a rename is noticed; added harnesses start, removed ones stop.
+/// CFG-10: A file that is replaced by a rename is noticed; added harnesses start, removed ones stop.
 #[test]
 fn a_changed_file_is_applied_by_difference() {
     let mut home = Home::new(ONE);
@@ -30,7 +30,7 @@ fn a_changed_file_is_applied_by_difference() {
     assert!(!crate::support::alive(pid));
 }
 
-/// A configuration with mistakes is refused whole; the last good one stays in force, and `status` says so.
+/// CFG-10: A configuration with mistakes is refused whole; the last good one stays in force, and `status` says so.
 #[test]
 fn a_rejected_configuration_changes_nothing() {
     let mut home = Home::new(&format!("[daemon]\nwatch = false\n{ONE}"));
@@ -57,7 +57,7 @@ fn a_rejected_configuration_changes_nothing() {
     assert_eq!(home.pid("one"), pid);
 }
 
-/// At boot a rejected configuration contributes nothing: the daemon runs and says so.
+/// CFG-10: At boot a rejected configuration contributes nothing: the daemon runs and says so.
 #[test]
 fn a_daemon_runs_without_a_valid_configuration() {
     let mut home = Home::new("[harness.one]\ncmd = 1\n");
@@ -71,7 +71,7 @@ fn a_daemon_runs_without_a_valid_configuration() {
     });
 }
 
-/// Keys that are consulted at exit or on a call apply at once; others show as changed until the next start.
+/// CFG-10, CTL-2: keys that are consulted at exit or on a call apply at once; others show as changed until the next start.
 #[test]
 fn what_a_start_uses_waits_for_a_start() {
     let mut home = Home::new(&format!("[daemon]\nwatch = false\n{ONE}"));

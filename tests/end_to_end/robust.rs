@@ -67,7 +67,7 @@ fn a_locked_store_stops_nothing_and_loses_nothing() {
     assert_eq!(home.runs("a")[0]["outcome"], "ok");
 }
 
-/// The same to the end: what cannot be stored is said, record by record, and the exit status tells.
+/// LIF-9, RUN-4: The same to the end: what cannot be stored is said, record by record, and the exit status tells.
 #[test]
 fn records_that_are_lost_for_good_are_said() {
     let home = Home::new("[harness.a]\noneshot = true\ncmd = \"true\"\n");
@@ -162,7 +162,7 @@ fn a_client_that_never_reads_is_gone_soon() {
     assert!(silent.write_all(&vec![b'x'; 8 << 20]).is_err());
 }
 
-/// A reader of `once` that stalls delays neither its timeout nor a signal.
+/// RUN-4, RUN-3: A reader of `once` that stalls delays neither its timeout nor a signal.
 #[test]
 fn a_stalled_reader_of_once_delays_nothing() {
     let mark = mark("stall");

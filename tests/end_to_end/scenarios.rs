@@ -25,7 +25,7 @@ fn skills_seen(log: &str) -> Vec<String> {
     log.lines().filter_map(|line| line.strip_prefix("skill ")).map(str::to_owned).collect()
 }
 
-/// Scenario "Adapter inferred from cmd".
+/// CFG-6: Scenario "Adapter inferred from cmd".
 #[test]
 fn adapter_inferred_from_cmd() {
     let home = home("[harness.a]\ncmd = \"claude\"\n[harness.b]\ncmd = \"/opt/agents/claude\"\n");
@@ -34,14 +34,14 @@ fn adapter_inferred_from_cmd() {
     }
 }
 
-/// Scenario "Explicit agent overrides inference".
+/// CFG-6, ADP-1: Scenario "Explicit agent overrides inference".
 #[test]
 fn explicit_agent_overrides_inference() {
     let home = home("[harness.a]\ncmd = \"my-wrapper\"\nagent = \"claude-code\"\n");
     assert_eq!(home.ok(&["skills", "a", "--json"]).json()["adapter"], "claude-code");
 }
 
-/// Scenario "Unknown tool degrades to generic": it starts normally and receives no projection.
+/// ADP-1: Scenario "Unknown tool degrades to generic": it starts normally and receives no projection.
 #[test]
 fn unknown_tool_degrades_to_generic() {
     let mut home = home("[harness.a]\noneshot = true\ncmd = \"echo\"\nargs = [\"hello\"]\nworkdir = \"~\"\n");
@@ -56,7 +56,8 @@ fn unknown_tool_degrades_to_generic() {
     assert!(!home.path(".local/state/harnessd/skills").exists());
 }
 
-/// Scenario "Unknown adapter name is rejected": and the last good configuration stays in force.
+/// CFG-8, CFG-10: Scenario "Unknown adapter name is rejected": and the last good configuration stays in
+/// force.
 #[test]
 fn unknown_adapter_name_is_rejected() {
     let good = "[daemon]\nwatch = false\n[harness.a]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
@@ -75,7 +76,8 @@ fn unknown_adapter_name_is_rejected() {
     assert_eq!(home.pid("a"), pid);
 }
 
-/// Scenario "Prompt file supplies the agent instruction": byte for byte, by exactly the adapter's argv,
+/// PRM-1, PRM-2, PRM-5: Scenario "Prompt file supplies the agent instruction": byte for byte, by exactly
+/// the adapter's argv,
 /// and the stored configuration still carries the path.
 #[test]
 fn prompt_file_supplies_the_agent_instruction() {
@@ -115,7 +117,7 @@ fn mistakes(home: &Home) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Scenario "Prompt and prompt file are mutually exclusive".
+/// CFG-8: Scenario "Prompt and prompt file are mutually exclusive".
 #[test]
 fn prompt_and_prompt_file_are_mutually_exclusive() {
     let home = home("[harness.a]\nagent = \"claude-code\"\nprompt = \"x\"\nprompt_file = \"p.md\"\n");
@@ -125,7 +127,7 @@ fn prompt_and_prompt_file_are_mutually_exclusive() {
     assert!(found[0].1.contains("`prompt`") && found[0].1.contains("`prompt_file`"), "{found:?}");
 }
 
-/// Scenario "Missing prompt file fails the load": naming the harness and the resolved path.
+/// PRM-2: Scenario "Missing prompt file fails the load": naming the harness and the resolved path.
 #[test]
 fn missing_prompt_file_fails_the_load() {
     let home = home("[harness.a]\nagent = \"claude-code\"\nprompt_file = \"~/nowhere.md\"\n");
@@ -151,7 +153,7 @@ fn prompt_file_satisfies_the_prompt_dependent_keys() {
     assert_eq!((&described["definition"]["restart"], &described["oneshot"]), (&json!("no"), &json!(true)));
 }
 
-/// Scenario "Relative prompt file resolves against its config".
+/// CFG-7: Scenario "Relative prompt file resolves against its config".
 #[test]
 fn relative_prompt_file_resolves_against_its_config() {
     let home = home("");
@@ -166,7 +168,7 @@ fn relative_prompt_file_resolves_against_its_config() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("\"stand-in:prompt\""));
 }
 
-/// Scenario "Writers round-trip the path, not the contents": nothing that harnessd writes holds the
+/// PRM-2: Scenario "Writers round-trip the path, not the contents": nothing that harnessd writes holds the
 /// contents: not the store, not a log of its own, not an answer. (Verbs that edit the file come later.)
 #[test]
 fn writers_round_trip_the_path_not_the_contents() {
@@ -198,7 +200,8 @@ fn writers_round_trip_the_path_not_the_contents() {
     assert!(home.ok(&["runs", "--json"]).out.contains("<prompt>"));
 }
 
-/// Scenario "Prompt file deleted between load and spawn": the start fails, naming harness and path, and
+/// PRM-3: Scenario "Prompt file deleted between load and spawn": the start fails, naming harness and path,
+/// and
 /// no agent is launched.
 #[test]
 fn prompt_file_deleted_between_load_and_spawn() {
@@ -228,7 +231,7 @@ fn prompt_file_deleted_between_load_and_spawn() {
     home.ok(&["start", "a", "--wait"]);
 }
 
-/// Scenario "Edited prompt file takes effect without a reload".
+/// PRM-3, PRM-4: Scenario "Edited prompt file takes effect without a reload".
 #[test]
 fn edited_prompt_file_takes_effect_without_a_reload() {
     let mut home =
@@ -252,7 +255,7 @@ fn roots(home: &Home, name: &str) -> Vec<(String, String)> {
     view["roots"].as_array().unwrap().iter().map(|root| (text(&root["path"]), text(&root["rank"]))).collect()
 }
 
-/// Scenario "Configured paths add to defaults".
+/// SKL-2: Scenario "Configured paths add to defaults".
 #[test]
 fn configured_paths_add_to_defaults() {
     let home = home("[harness.a]\nagent = \"claude-code\"\nskill_paths = [\"~/work/team-skills\"]\n");
@@ -265,7 +268,7 @@ fn configured_paths_add_to_defaults() {
     );
 }
 
-/// Scenario "Defaults can be dropped".
+/// SKL-2: Scenario "Defaults can be dropped".
 #[test]
 fn defaults_can_be_dropped() {
     let home = home(
@@ -301,7 +304,8 @@ fn project_files_may_carry_skill_paths() {
     );
 }
 
-/// Scenarios "Nearer root wins a name collision" and "Merged set lands before exec": the stand-in sees
+/// SKL-2, SKL-3, SKL-6: Scenarios "Nearer root wins a name collision" and "Merged set lands before exec":
+/// the stand-in sees
 /// the winning copy, complete, when it starts.
 #[test]
 fn nearer_root_wins_a_name_collision() {
@@ -387,7 +391,7 @@ fn native_copies_are_hidden_in_every_parent_up_to_the_repository() {
     }
 }
 
-/// Scenario "Merged set lands before exec": on every start, the first and a restart alike.
+/// SKL-6: Scenario "Merged set lands before exec": on every start, the first and a restart alike.
 #[test]
 fn merged_set_lands_before_exec() {
     let mut home = home(
@@ -407,7 +411,7 @@ fn merged_set_lands_before_exec() {
     assert_eq!(skills_seen(&home.log("a")), ["plugin \"two\" visible \"from second\""]);
 }
 
-/// The second half of that scenario: a harness that changes its copy leaves the source as it was.
+/// SKL-6: The second half of that scenario: a harness that changes its copy leaves the source as it was.
 #[test]
 fn a_harness_that_edits_its_copy_leaves_the_source_unchanged() {
     let mut home = home(
@@ -424,7 +428,7 @@ fn a_harness_that_edits_its_copy_leaves_the_source_unchanged() {
     assert_eq!(home.read("team/one/SKILL.md"), before);
 }
 
-/// Scenario "Shadowed copies are attributable".
+/// SKL-3: Scenario "Shadowed copies are attributable".
 #[test]
 fn shadowed_copies_are_attributable() {
     let home = home(
@@ -461,7 +465,8 @@ fn generic_adapter_skips_projection() {
     assert!(!home.path(".local/state/harnessd/skills").exists());
 }
 
-/// Scenario "An unreadable skill root does not block startup": a warning names the path and its cause.
+/// SKL-11: Scenario "An unreadable skill root does not block startup": a warning names the path and its
+/// cause.
 #[test]
 fn an_unreadable_skill_root_does_not_block_startup() {
     let mut home = home(
@@ -486,7 +491,7 @@ fn an_unreadable_skill_root_does_not_block_startup() {
     assert_eq!(states, ["missing", "unreadable", "unreadable", "ok"]);
 }
 
-/// Scenario "A failed projection is attributable": adapter, target and cause; and the start fails.
+/// SKL-11: Scenario "A failed projection is attributable": adapter, target and cause; and the start fails.
 #[test]
 fn a_failed_projection_is_attributable() {
     let mut home = home(
@@ -551,7 +556,7 @@ fn what_an_agent_forks_away_ends_with_its_run() {
     until("the harness is stopped", || (home.harness("a")["state"] == "stopped").then_some(()));
 }
 
-/// A harness that hangs is stopped; one that dies by a signal says by which.
+/// RUN-1: A harness that hangs is stopped; one that dies by a signal says by which.
 #[test]
 fn an_agent_that_hangs_is_stopped_and_a_signal_is_named() {
     let mut home = home(

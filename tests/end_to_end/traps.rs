@@ -96,7 +96,27 @@ fn trap_4_a_thousand_deaths_at_once_are_all_seen() {
     assert_eq!(children, "", "no zombie");
 }
 
-/// Trap 5: programs that end before their pid could be noted are all recorded.
+/// LIF-8: what is reparented to the daemon while its run goes on is reaped when it ends.
+#[test]
+fn an_adopted_process_that_ends_is_no_zombie() {
+    let script = "for i in 1 2 3 4 5 6 7 8; do setsid -f sh -c \"while [ ! -e go ]; do sleep 0.02; done\"; done; exec sleep 610";
+    let mut home = Home::new(&format!(
+        "[harness.forks]\ncmd = \"sh\"\nworkdir = \"~\"\nargs = [\"-c\", '{script}']\nstop_timeout = \"300ms\"\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "forks", "--wait"]);
+    let children = || {
+        let text = fs::read_to_string(format!("/proc/{0}/task/{0}/children", home.daemon_pid())).unwrap();
+        text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    until("the daemon has adopted all eight", || (children().len() == 9).then_some(()));
+    home.write("go", "");
+    // A zombie stays in the list until it is reaped.
+    until("only the main process is left", || (children() == [home.pid("forks").to_string()]).then_some(()));
+    assert_eq!(home.harness("forks")["state"], "running");
+}
+
+/// Trap 5, RUN-1: programs that end before their pid could be noted are all recorded.
 #[test]
 fn trap_5_exits_that_come_at_once_are_all_recorded() {
     let mut config = String::new();
@@ -111,7 +131,7 @@ fn trap_5_exits_that_come_at_once_are_all_recorded() {
     assert!(runs.iter().all(|run| run["outcome"] == "ok" && run["exit_code"] == 0), "{runs:?}");
 }
 
-/// Traps 7 and 8: no blocked mask, no ignored SIGPIPE reaches the child, though the daemon has both.
+/// Traps 7 and 8, LIF-7: no blocked mask, no ignored SIGPIPE reaches the child, though the daemon has both.
 #[test]
 fn trap_8_a_broken_pipe_ends_its_writer() {
     let mut home = Home::new(
@@ -122,7 +142,7 @@ fn trap_8_a_broken_pipe_ends_its_writer() {
     assert_eq!(home.log("pipe"), "y\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
-/// Trap 9: a descriptor that the daemon was started with does not reach a child.
+/// Trap 9, LIF-7: a descriptor that the daemon was started with does not reach a child.
 #[test]
 fn trap_9_no_descriptor_is_inherited() {
     use std::os::fd::AsRawFd;
@@ -138,7 +158,7 @@ fn trap_9_no_descriptor_is_inherited() {
     assert_eq!(home.log("fds"), "0\n1\n2\n");
 }
 
-/// Trap 17 (agents): a grandchild with a session of its own does not outlive an `ok` run either.
+/// Trap 17 (agents), LIF-6: a grandchild with a session of its own does not outlive an `ok` run either.
 #[test]
 fn trap_17_what_a_run_forked_away_ends_with_it() {
     let mark = mark("trap17");

@@ -141,7 +141,7 @@ fn a_resident_agent_is_given_its_prompt_by_argument() {
     }
 }
 
-/// A plain command is the program and the user's words, in every adapter.
+/// PRM-5: A plain command is the program and the user's words, in every adapter.
 #[test]
 fn a_plain_command_keeps_the_users_words() {
     let args = strings(&["--flag", "{prompt}", "{options}", "a b", ""]);
@@ -182,7 +182,7 @@ fn what_was_filled_in_is_not_read_again() {
     assert_eq!(made.shown, ["claude", "-p", "--model", "{prompt}{value}", "--", "<prompt>"]);
 }
 
-/// An option that the agent can neither be asked for nor does anyway is no silent drop.
+/// CFG-6: An option that the agent can neither be asked for nor does anyway is no silent drop.
 #[test]
 fn an_option_without_a_means_is_an_error() {
     for (agent, key) in [("codex", "max_turns"), ("opencode", "max_turns"), ("pi", "max_turns")] {

@@ -207,7 +207,7 @@ fn explicit_agent_overrides_inference() {
     assert_eq!(registry.find(" Claude ").unwrap().id(), "claude-code");
 }
 
-/// Scenario "Unknown tool degrades to generic": it starts, gets no projection, and has no transcript.
+/// ADP-1: Scenario "Unknown tool degrades to generic": it starts, gets no projection, and has no transcript.
 #[test]
 fn unknown_tool_degrades_to_generic() {
     let adapter = Registry::builtin().infer("some-tool");
@@ -219,7 +219,7 @@ fn unknown_tool_degrades_to_generic() {
     assert!(!adapter.resident_tty() && !adapter.takes_prompt());
 }
 
-/// Scenario "Unknown adapter name is rejected": the registry knows no such name.
+/// ADP-4: Scenario "Unknown adapter name is rejected": the registry knows no such name.
 #[test]
 fn unknown_adapter_name_is_rejected() {
     assert_eq!(Registry::builtin().find("nonexistent"), None);

@@ -7,7 +7,7 @@ use crate::cli::args::{DiagnosticFormat, Kind, ValidateArgs};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
-use crate::config::{FileKind, Loaded};
+use crate::config::{FileKind, Loaded, file_kind};
 use crate::host::files;
 use crate::loader;
 
@@ -54,17 +54,20 @@ fn summary(loaded: &Loaded, errors: usize, named: bool, out: &mut Output) -> Res
     out.line(&counts.join(", "))
 }
 
-/// Each file by itself: global if it is the selected global file, else a project's.
+/// Each file by itself: global if it is the selected global file, by whatever name, or lies in its
+/// `harness.d`, else a project's.
 fn by_themselves(context: &Context, args: &ValidateArgs) -> Loaded {
     let mut whole = Loaded::default();
     let cwd = files::current_dir().unwrap_or_default();
     for file in &args.files {
-        let kind = match args.kind {
-            Some(Kind::Global) => FileKind::Global,
-            Some(Kind::Project) => FileKind::Project,
-            None if files::same_file(&cwd.join(file), &context.selection.global.file) => FileKind::Global,
-            None => FileKind::Project,
+        let selected = &context.selection.global.file;
+        let named = cwd.join(file);
+        let forced = match args.kind {
+            Some(Kind::Global) => Some(FileKind::Global),
+            Some(Kind::Project) => Some(FileKind::Project),
+            None => files::same_file(&named, selected).then_some(FileKind::Global),
         };
+        let kind = file_kind(&named, Some(selected), forced);
         let one = loader::load_alone(&context.selection, file, kind, &context.home);
         whole.diagnostics.extend(one.diagnostics);
         whole.sources.extend(one.sources);

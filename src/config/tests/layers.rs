@@ -102,7 +102,7 @@ fn what_is_asked_is_done_or_refused() {
     }
 }
 
-/// The defaults that depend on other keys: one-shots do not restart, scheduled
+/// CFG-6: The defaults that depend on other keys: one-shots do not restart, scheduled
 /// ones end after an hour, residents of an agent get a terminal.
 #[test]
 fn defaults_that_depend_on_the_kind_of_harness() {

@@ -54,7 +54,7 @@ fn the_name_of_the_file_counts_not_what_it_points_to() {
     assert_eq!((made.origin.file.as_str(), made.origin.line), ("/dotfiles/../links/harness.toml", 1));
 }
 
-/// The workdir of a project harness is the project root; a global one has none.
+/// CFG-7: The workdir of a project harness is the project root; a global one has none.
 #[test]
 fn the_default_workdir_is_the_project_root() {
     let text = "[harness.a]\ncmd = \"x\"\n";

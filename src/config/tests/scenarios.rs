@@ -6,7 +6,7 @@ use super::{complaints, global, harness, loaded, project};
 use crate::config::{Declared, Mode, PromptSource, Work, definition_json};
 use crate::lifecycle::RestartPolicy;
 
-/// Scenario "Adapter inferred from cmd"
+/// CFG-6: Scenario "Adapter inferred from cmd"
 #[test]
 fn adapter_inferred_from_cmd() {
     for cmd in ["claude", "/opt/bin/claude"] {
@@ -15,7 +15,7 @@ fn adapter_inferred_from_cmd() {
     }
 }
 
-/// Scenario "Explicit agent overrides inference"
+/// CFG-6: Scenario "Explicit agent overrides inference"
 #[test]
 fn explicit_agent_overrides_inference() {
     let made = harness(&[global("[harness.a]\ncmd = \"my-wrapper\"\nagent = \"claude-code\"\n")], "a");
@@ -26,7 +26,7 @@ fn explicit_agent_overrides_inference() {
     assert_eq!(other.adapter.id(), "claude-code");
 }
 
-/// Scenario "Unknown tool degrades to generic"
+/// ADP-1: Scenario "Unknown tool degrades to generic"
 #[test]
 fn unknown_tool_degrades_to_generic() {
     let made = harness(&[global("[harness.a]\ncmd = \"my-tool\"\n")], "a");
@@ -35,7 +35,7 @@ fn unknown_tool_degrades_to_generic() {
     assert!(!made.tty);
 }
 
-/// Scenario "Unknown adapter name is rejected"
+/// CFG-8: Scenario "Unknown adapter name is rejected"
 #[test]
 fn unknown_adapter_name_is_rejected() {
     let inputs = [global("[harness.a]\nagent = \"nonexistent\"\n\n[harness.b]\ncmd = \"serve\"\n")];
@@ -51,7 +51,7 @@ fn prompt_and_prompt_file_are_mutually_exclusive() {
     assert!(loaded(&inputs).configuration.is_none());
 }
 
-/// Scenario "Missing prompt file fails the load"
+/// PRM-2: Scenario "Missing prompt file fails the load"
 #[test]
 fn missing_prompt_file_fails_the_load() {
     let why = [
@@ -77,7 +77,7 @@ fn prompt_file_satisfies_the_prompt_dependent_keys() {
     assert!(made.oneshot() && made.timetable().is_some());
 }
 
-/// Scenario "Relative prompt file resolves against its config"
+/// CFG-7: Scenario "Relative prompt file resolves against its config"
 #[test]
 fn relative_prompt_file_resolves_against_its_config() {
     let text = "[harness.a]\nagent = \"pi\"\nprompt_file = \"./prompts/sweep.md\"\n";
@@ -86,7 +86,7 @@ fn relative_prompt_file_resolves_against_its_config() {
     assert_eq!(path, "/home/u/src/app/prompts/sweep.md");
 }
 
-/// Scenario "Prompt file supplies the agent instruction" (the half that is
+/// PRM-2: Scenario "Prompt file supplies the agent instruction" (the half that is
 /// configuration: the path is kept, and nothing but the path)
 #[test]
 fn prompt_file_supplies_the_agent_instruction() {
@@ -96,7 +96,7 @@ fn prompt_file_supplies_the_agent_instruction() {
     assert!(shown.get("prompt").is_none());
 }
 
-/// Scenario "Configured paths add to defaults"
+/// SKL-2: Scenario "Configured paths add to defaults"
 #[test]
 fn configured_paths_add_to_defaults() {
     let text = "[harness.a]\nagent = \"pi\"\nskill_paths = [\"~/work/team-skills\"]\n";
@@ -106,7 +106,7 @@ fn configured_paths_add_to_defaults() {
     assert!(made.use_default_skill_paths);
 }
 
-/// Scenario "Defaults can be dropped"
+/// SKL-2: Scenario "Defaults can be dropped"
 #[test]
 fn defaults_can_be_dropped() {
     let text = "[harness.a]\nagent = \"pi\"\nskill_paths = [\"/s\"]\nuse_default_skill_paths = false\n";
@@ -115,7 +115,7 @@ fn defaults_can_be_dropped() {
     assert_eq!(made.skill_paths.len(), 1);
 }
 
-/// Scenario "Project files may carry skill paths"
+/// CFG-4, SKL-2: Scenario "Project files may carry skill paths"
 #[test]
 fn project_files_may_carry_skill_paths() {
     let text = "[harness.a]\nagent = \"pi\"\nskill_paths = [\"./skills\"]\n";

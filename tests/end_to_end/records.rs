@@ -1,0 +1,122 @@
+//! What is kept of a run, and how it is found again (RUN-1, RUN-2).
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, path_with, skill, stand_in_dir, until};
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+fn is_hash(value: &Value) -> bool {
+    text(value).len() == 64 && text(value).bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// RUN-1: `show --json` has every field of a run: here one of an agent, by its schedule, with a skill.
+#[test]
+fn every_field_of_a_run_is_shown() {
+    let mut home = Home::new(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"the instruction\"\nschedule = \"@every 1s\"\nworkdir = \"~/app\"\n\
+         skill_paths = [\"~/team\"]\nenv = { STAND_IN = \"process exit=3\" }\n",
+    );
+    home.set("PATH", &path_with(&stand_in_dir()));
+    fs::create_dir(home.path("app")).unwrap();
+    skill(&home, "team", "one", "team");
+    home.start_daemon();
+    let id = until("a scheduled run has failed", || {
+        let found = home.runs("a").into_iter().find(|run| run["outcome"] == "failed")?;
+        Some(text(&found["id"]).to_owned())
+    });
+    let run = home.ok(&["show", &id, "--json"]).json();
+    let state = home.text(".local/state/harnessd");
+    let target = format!("{state}/skills/a");
+    let settings = json!({"permissions": {"additionalDirectories": [target]}}).to_string();
+    let whole = json!({
+        "id": id, "harness": "a", "trigger": "schedule", "attempt": 1,
+        "planned_at": run["planned_at"], "started_at": run["started_at"], "ended_at": run["ended_at"],
+        "outcome": "failed", "cause": "exit status 3", "exit_code": 3, "pid": run["pid"],
+        "adapter": "claude-code",
+        "command": ["claude", "-p", "--plugin-dir", target, "--settings", settings, "--", "<prompt>"],
+        "workdir": home.text("app"), "definition_hash": run["definition_hash"],
+        "log": format!("{state}/logs/a/{id}.log"),
+        "skills": [{"name": "one", "source": home.text("team/one"), "hash": run["skills"][0]["hash"]}],
+    });
+    assert_eq!(run, whole);
+    // What differs from run to run is checked by what it means.
+    let times = [&run["planned_at"], &run["started_at"], &run["ended_at"]].map(text);
+    assert!(times.is_sorted() && times.iter().all(|time| time.ends_with('Z')), "{times:?}");
+    assert!(is_hash(&run["definition_hash"]) && is_hash(&run["skills"][0]["hash"]), "{run}");
+    let log = fs::read_to_string(text(&run["log"])).unwrap();
+    assert!(log.contains(&format!("process {0} {0} {0}", run["pid"])), "{log}");
+    // People are shown the same.
+    let shown = home.ok(&["show", &id]).out;
+    for words in ["exit status 3", "schedule", "claude-code", "<prompt>", &home.text("team/one"), &id] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+}
+
+/// RUN-1: a retry is a run of its own, with its attempt and its trigger; a signal is named.
+#[test]
+fn a_retry_says_which_attempt_it_is() {
+    let mut home = Home::new(
+        "[daemon]\nmax_attempts = 2\n[harness.b]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"kill -9 $$\"]\n\
+         restart = \"on-failure\"\nrestart_delay = \"0s\"\n",
+    );
+    home.start_daemon();
+    home.ok(&["start", "b"]);
+    home.wait_state("b", "failed");
+    let runs = home.runs("b");
+    let words: Vec<Value> = runs
+        .iter()
+        .map(|run| json!([run["trigger"], run["attempt"], run["signal"], run.get("exit_code")]))
+        .collect();
+    assert_eq!(words, [json!(["restart", 2, "SIGKILL", null]), json!(["manual", 1, "SIGKILL", null])]);
+    assert!(runs[0]["id"].as_str() > runs[1]["id"].as_str(), "ids sort by time");
+}
+
+/// RUN-1: the hash of its definition tells runs of one definition from those of another; another spelling
+/// of it is no other definition.
+#[test]
+fn the_hash_of_a_definition_follows_the_definition() {
+    let config = "[harness.a]\noneshot = true\ncmd = \"true\"\n";
+    let home = Home::new(config);
+    for more in ["", "# the same\nenabled = false\n", "args = [\"x\"]\n"] {
+        home.configure(&format!("{config}{more}"));
+        home.ok(&["once", "a"]);
+    }
+    let hashes: Vec<Value> = home.runs("a").iter().map(|run| run["definition_hash"].clone()).collect();
+    assert!(hashes[1] == hashes[2] && hashes[0] != hashes[1], "{hashes:?}");
+}
+
+/// RUN-2: `runs` by harness, by number, by `--failed` and by `--since`, newest first; `logs --since` prints
+/// whole logs of the same runs.
+#[test]
+fn runs_and_logs_are_found_by_failure_and_time() {
+    let home = Home::new(
+        "[harness.bad]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"exit 3\"]\n\
+         [harness.good]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"echo $HARNESSD_RUN_ID\"]\n",
+    );
+    for (name, code) in [("good", 0), ("bad", 3), ("good", 0)] {
+        assert_eq!(home.harnessd(&["once", name]).code, code);
+    }
+    let found = |args: &[&str]| -> Vec<String> {
+        let runs = home.ok(&[&["runs", "--json"], args].concat()).json();
+        runs["runs"].as_array().unwrap().iter().map(|run| text(&run["id"]).to_owned()).collect()
+    };
+    let all = found(&[]);
+    let [last, bad, first] = &all[..] else { panic!("{all:?}") };
+    assert!(last > bad && bad > first, "newest first");
+    assert_eq!(found(&["good"]), [last.clone(), first.clone()]);
+    assert_eq!(found(&["-n", "1"]), std::slice::from_ref(last));
+    assert_eq!(found(&["--failed"]), std::slice::from_ref(bad));
+    let since = home.ok(&["show", bad, "--json"]).json()["started_at"].as_str().unwrap().to_owned();
+    assert_eq!(found(&["--since", &since]), [last.clone(), bad.clone()]);
+    assert_eq!(found(&["--since", &since, "--failed"]), std::slice::from_ref(bad));
+    assert_eq!(found(&["--since", "1h"]), all);
+    assert_eq!(home.ok(&["runs", "--since", "2100-01-01T00:00:00Z"]).out, "no runs\n");
+    assert_eq!(home.ok(&["logs", "good", "--since", &since]).out, format!("{last}\n"));
+    assert_eq!(home.ok(&["logs", "good", "--since", "1h"]).out, format!("{first}\n{last}\n"));
+    assert_eq!(home.ok(&["logs", first]).out, format!("{first}\n"));
+}
