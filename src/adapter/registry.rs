@@ -15,6 +15,7 @@ use super::merge::deep_merge;
 use super::model::Adapter;
 use super::place::resolve;
 use super::shape::{ADAPTER, Problem};
+use super::skills::private_subdir;
 
 /// The built-in documents, in the order in which they are listed.
 pub(super) const DOCUMENTS: [&str; 5] = [
@@ -84,6 +85,13 @@ impl Adapter {
     #[must_use]
     pub fn search(&self) -> &[String] {
         &self.search
+    }
+
+    /// Whether its skills go to a directory that others use too.
+    #[must_use]
+    pub fn shares_target(&self) -> bool {
+        let target = self.skills.as_ref().and_then(|skills| skills.target.as_deref());
+        target.is_some_and(|target| private_subdir(target).is_none())
     }
 
     /// Whether skills are projected for it (SKL-12).

@@ -101,7 +101,7 @@ pub(super) struct TargetArgs {
     /// The harnesses
     #[arg(required_unless_present = "all")]
     pub(super) names: Vec<String>,
-    /// Every harness (`start`: that has no schedule; `restart`: that is not stopped)
+    /// Every harness (`start`: that is resident; `restart`: that is not stopped)
     #[arg(long, conflicts_with = "names")]
     pub(super) all: bool,
     /// Wait: `start` until it runs (a one-shot: until its run has ended), `stop` until nothing of it is alive

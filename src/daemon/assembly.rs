@@ -1,6 +1,6 @@
 //! Putting the daemon's state together, and the loop that turns it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,6 +79,9 @@ pub(super) fn assemble(
         live: HashMap::new(),
         family: Family::default(),
         reap_due: false,
+        unsurveyed: BTreeSet::new(),
+        reserve: Vec::new(),
+        carried: VecDeque::new(),
         buffer: vec![0; BUFFER].into_boxed_slice(),
         locks,
         clients: Clients::default(),
@@ -116,6 +119,7 @@ pub(super) fn assemble(
 
 /// Registers signals and the timer of schedules.
 pub(super) fn register(daemon: &mut Daemon) -> Result<(), DaemonError> {
+    daemon.fill_reserve();
     let source = readable(&daemon.signals).map_err(DaemonError::system("signals"))?;
     let heard = daemon.handle.insert_source(source, |_, _, daemon: &mut Daemon| {
         for signal in daemon.signals.read()? {

@@ -84,8 +84,8 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
         .map_err(|cause| DaemonError::Locked { path: state.clone(), cause })?;
     let mut store = Store::open(&state)?;
     store.set_patience(STORE_PATIENCE)?;
-    let locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
-    close_lost(&mut store, &locks)?;
+    let mut locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
+    close_lost(&mut store, &mut locks)?;
     let known = store.remembered()?;
     let remembered =
         Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
@@ -99,9 +99,14 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     memory::trim();
     info!(socket = %socket_path, version = env!("CARGO_PKG_VERSION"), "ready");
     tell_manager(notify::ready("running"));
-    turn_until_finished(&mut event_loop, &mut daemon)?;
+    let turned = turn_until_finished(&mut event_loop, &mut daemon);
+    if let Err(cause) = &turned {
+        error!(%cause, "the loop has failed: everything is ended");
+        daemon.end_everything();
+    }
     daemon.kill_unclaimed();
     daemon.write_backlog()?;
+    turned?;
     info!("stopped");
     Ok(())
 }

@@ -5,15 +5,23 @@
 //! process is reaped, no leftover of it is alive, and its output is drained.
 
 use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::libc::{SIGCONT, SIGKILL};
 use tracing::warn;
 
 use super::state::{Daemon, Main};
 use crate::base::RunId;
+use crate::host::files;
 use crate::host::process::{self, signal_group, signal_pid};
 use crate::host::tree::{Reaped, Refused};
 use crate::supervisor::Event;
+
+/// How long a failed daemon goes on killing what it had started.
+const LAST_KILLS: Duration = Duration::from_secs(10);
+/// Reading the list of children opens a directory and, in it, a file.
+const RESERVE: usize = 2;
 
 impl Daemon {
     /// Reaps every dead child, finds what its run left behind, and closes what is over.
@@ -35,22 +43,52 @@ impl Daemon {
                 Reaped::Unclaimed => {}
             }
         }
-        self.adopt();
+        let surveyed = self.adopt();
         for (run, status) in exits {
             self.feed(Event::Exited { run, status });
         }
-        for run in touched {
-            self.close_if_empty(run);
+        self.unsurveyed.extend(touched);
+        if surveyed {
+            for run in std::mem::take(&mut self.unsurveyed) {
+                self.close_if_empty(run);
+            }
+        } else {
+            // Without the list of children nothing is known to be over; it is asked for again soon.
+            self.reap_due = true;
         }
     }
 
-    /// Takes in orphans; those of a run that is being ended get its signal as they are found.
-    fn adopt(&mut self) {
+    /// Ends every run without the loop, which has failed: kills, reaps and records until nothing is
+    /// left, for a bounded time.
+    pub(super) fn end_everything(&mut self) {
+        self.feed(Event::Shutdown { at_once: true });
+        let start = Instant::now();
+        while !self.live.is_empty() && start.elapsed() < LAST_KILLS {
+            self.settle();
+            let runs: Vec<RunId> = self.live.keys().copied().collect();
+            runs.into_iter().for_each(|run| self.kill_tree(run));
+            thread::sleep(Duration::from_millis(5));
+            self.reap();
+        }
+        self.settle();
+    }
+
+    /// Takes in orphans; those of a run that is being ended get its signal as they are found. False:
+    /// the children cannot be listed now.
+    fn adopt(&mut self) -> bool {
         let ending: Vec<(RunId, i32)> =
             self.live.iter().filter_map(|(run, live)| Some((*run, live.ending?))).collect();
         let known: Vec<Vec<i32>> = ending.iter().map(|(run, _)| self.family.leftovers(*run)).collect();
-        if let Err(cause) = self.family.survey() {
-            warn!(%cause, "children cannot be listed; leftovers may be missed");
+        let surveyed = self.family.survey().or_else(|_| {
+            // It may be that no descriptor is left: two are kept for this.
+            self.reserve.clear();
+            let again = self.family.survey();
+            self.fill_reserve();
+            again
+        });
+        if let Err(cause) = surveyed {
+            warn!(%cause, "children cannot be listed; nothing is closed until they can");
+            return false;
         }
         for ((run, signal), known) in ending.into_iter().zip(known) {
             let fresh = self.family.leftovers(run).into_iter().filter(|pid| !known.contains(pid));
@@ -61,6 +99,17 @@ impl Daemon {
                 for pid in fresh {
                     tell(run, signal_pid(pid, signal));
                 }
+            }
+        }
+        true
+    }
+
+    /// Keeps descriptors that reading the list of children can use when there are no others.
+    pub(super) fn fill_reserve(&mut self) {
+        while self.reserve.len() < RESERVE {
+            match files::any_descriptor() {
+                Ok(descriptor) => self.reserve.push(descriptor),
+                Err(_) => return,
             }
         }
     }
@@ -107,6 +156,7 @@ impl Daemon {
 
     /// Kills every child that no run owns; for the end of the daemon.
     pub(super) fn kill_unclaimed(&mut self) {
+        self.adopt();
         for pid in self.family.unclaimed() {
             if let Err(cause) = signal_pid(pid, SIGKILL) {
                 warn!(pid, %cause, "a leftover of unknown origin cannot be killed");

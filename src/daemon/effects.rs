@@ -21,21 +21,37 @@ use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Record, Reply, Run};
 /// How long records that could not be stored are tried again when the daemon ends.
 const LAST_TRIES: Duration = Duration::from_secs(5);
 
+/// Starts in one turn.
+const STARTS: usize = 32;
+/// Why a start that a stop overtook was none.
+const CANCELLED: &str = "stopped before it was started";
+
+/// A start that was decided and recorded.
+#[derive(Debug)]
+pub(super) struct Start {
+    run: RunId,
+    harness: Arc<Harness>,
+    trigger: Trigger,
+}
+
 impl Daemon {
     /// Performs effects until none is left. Each batch is one transaction, committed before
-    /// the starts of that batch; their pids are in the next one.
+    /// the starts of that batch; their pids are in the next one. Starts beyond [`STARTS`] wait
+    /// for the next turn, so that a large fleet's start or mass death leaves the daemon answering.
     pub(super) fn settle(&mut self) {
         let mut ended = Vec::new();
-        while !self.effects.is_empty() {
+        let mut starts = 0;
+        loop {
             let batch = std::mem::take(&mut self.effects);
             self.unrest += batch.len();
-            let (records, rest): (Vec<Effect>, Vec<Effect>) =
-                batch.into_iter().partition(|effect| matches!(effect, Effect::Record(_)));
-            let records = records.into_iter().filter_map(|effect| match effect {
-                Effect::Record(record) => Some(record),
-                _ => None,
-            });
-            let records: Vec<Record> = records.collect();
+            let mut records = Vec::new();
+            let mut rest = Vec::new();
+            for effect in batch {
+                match effect {
+                    Effect::Record(record) => records.push(record),
+                    other => rest.push(other),
+                }
+            }
             ended.extend(records.iter().filter_map(|record| match record {
                 Record::RunEnded(run) | Record::Skipped(run) => Some(run.harness.clone()),
                 _ => None,
@@ -43,6 +59,15 @@ impl Daemon {
             self.commit(records);
             for effect in rest {
                 self.perform(effect);
+            }
+            while starts < STARTS
+                && let Some(start) = self.carried.pop_front()
+            {
+                starts += 1;
+                self.launch(start);
+            }
+            if self.effects.is_empty() {
+                break;
             }
         }
         // After the starts, none of which has to wait for it.
@@ -111,7 +136,9 @@ impl Daemon {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Record(record) => self.commit(vec![record]),
-            Effect::Launch { run, harness, trigger, .. } => self.launch(run, harness, trigger),
+            Effect::Launch { run, harness, trigger, .. } => {
+                self.carried.push_back(Start { run, harness, trigger });
+            }
             Effect::Cancel { run } => self.cancel(run),
             Effect::StopTree { run } => self.stop_tree(run),
             Effect::KillTree { run } => self.kill_tree(run),
@@ -120,7 +147,7 @@ impl Daemon {
         }
     }
 
-    fn launch(&mut self, run: RunId, harness: Arc<Harness>, trigger: Trigger) {
+    fn launch(&mut self, Start { run, harness, trigger }: Start) {
         // A paid prompt may run twice after a crash if its slot is not on the disk.
         if let (Trigger::Schedule, Some(trouble)) = (trigger, &self.store_trouble) {
             let cause = format!("its slot cannot be claimed: {trouble}");
@@ -221,8 +248,14 @@ impl Daemon {
 
     /// A stop that came while a worker prepares: the answer is dropped when it comes.
     fn cancel(&mut self, run: RunId) {
+        let waiting = self.carried.len();
+        self.carried.retain(|start| start.run != run);
+        if self.carried.len() < waiting {
+            let cause = CANCELLED.to_owned();
+            return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::SpawnFailed });
+        }
         if self.live.get(&run).is_some_and(|live| live.main == Main::Preparing) {
-            self.not_spawned(run, ErrorCode::SpawnFailed, "stopped before it was started".to_owned());
+            self.not_spawned(run, ErrorCode::SpawnFailed, CANCELLED.to_owned());
         }
     }
 

@@ -59,7 +59,11 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     daemon.feed(Event::Boot { configuration: Arc::new(what.configuration), remembered });
     let ticket = daemon.ticket(Asker::Foreground);
     daemon.feed(Event::Once { ticket, name: what.name });
-    turn_until_finished(&mut event_loop, &mut daemon)?;
+    if let Err(cause) = turn_until_finished(&mut event_loop, &mut daemon) {
+        daemon.end_everything();
+        daemon.write_backlog()?;
+        return Err(cause);
+    }
     if let Some(echo) = &daemon.echo {
         echo.finish(LAST_WORDS);
     }

@@ -19,22 +19,30 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Ends what is alive of open runs and closes them. A run whose harness is locked is alive in
 /// another process (`harnessd once`) and is left alone.
-pub(super) fn close_lost(store: &mut Store, locks: &RunLocks) -> Result<(), DaemonError> {
-    let open = store.open_runs()?;
-    let lost: Vec<Run> = open.into_iter().filter(|run| locks.holder(&run.harness).is_none()).collect();
+pub(super) fn close_lost(store: &mut Store, locks: &mut RunLocks) -> Result<(), DaemonError> {
+    let mut lost = Vec::new();
+    for run in store.open_runs()? {
+        // Held while the run is ended and closed, so that nobody starts the harness meanwhile.
+        if locks.acquire(&run.harness).is_ok() {
+            lost.push(run);
+        }
+    }
     if lost.is_empty() {
         return Ok(());
     }
     let ids: HashSet<RunId> = lost.iter().map(|run| run.id).collect();
     let ended = tree::end_runs(&ids, GRACE);
     warn!(runs = lost.len(), processes = ended, "runs of an earlier daemon are closed as lost");
-    store.commit(&lost.into_iter().map(closed).collect::<Vec<_>>())?;
-    Ok(())
+    let closed = store.commit(&lost.iter().cloned().map(closed).collect::<Vec<_>>());
+    for run in &lost {
+        locks.release(&run.harness).map_err(DaemonError::system("run locks"))?;
+    }
+    Ok(closed?)
 }
 
 /// The record that closes a run whose supervisor went away.
 pub(super) fn closed(run: Run) -> Record {
-    Record::RunEnded(Run {
+    Record::RunLost(Run {
         ended_at: Some(clock::now().wall),
         outcome: Some(Outcome::Lost),
         cause: Some("the daemon went away while it ran".to_owned()),

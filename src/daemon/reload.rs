@@ -111,11 +111,21 @@ impl Daemon {
         let source = readable(&watcher)?;
         self.watcher = Some(watcher);
         let inserted = self.handle.insert_source(source, |_, _, daemon: &mut Self| {
-            let changed = daemon.watcher.as_mut().map(Watcher::read).transpose()?.unwrap_or_default();
-            if !changed.is_empty() {
-                daemon.reload(None);
+            match daemon.watcher.as_mut().map(Watcher::read).transpose() {
+                Ok(changed) => {
+                    if changed.is_some_and(|files| !files.is_empty()) {
+                        daemon.reload(None);
+                    }
+                    Ok(PostAction::Continue)
+                }
+                Err(cause) => {
+                    // What can be seen no more may have changed: it is read once again, and from now on asked for.
+                    warn!(%cause, "changed files are not noticed any more; use `harnessd reload`");
+                    daemon.watcher = None;
+                    daemon.reload(None);
+                    Ok(PostAction::Remove)
+                }
             }
-            Ok(PostAction::Continue)
         });
         inserted.map(drop).map_err(|cause| io::Error::from(calloop::Error::from(cause)))
     }

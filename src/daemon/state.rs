@@ -1,6 +1,7 @@
 //! What the daemon's thread owns.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use super::boot::Options;
 use super::clients::Clients;
+use super::effects::Start;
 use super::output::Output;
 use super::workers::Workers;
 use crate::base::{Now, RunId, Wall};
@@ -28,6 +30,8 @@ use crate::store::Store;
 use crate::supervisor::{Effect, Event, Remembered, Supervisor, Ticket};
 use crate::wire::{ConfigState, ErrorBody, Record};
 
+/// How soon children that could not be listed are asked for again.
+const REAP_RETRY: Duration = Duration::from_millis(100);
 /// How often a state store that could not be written is tried again.
 const STORE_RETRY: Duration = Duration::from_secs(2);
 
@@ -84,6 +88,12 @@ pub(super) struct Daemon {
     /// Which process belongs to which run.
     pub(super) family: Family,
     pub(super) reap_due: bool,
+    /// Runs of which something was reaped while the children could not be listed.
+    pub(super) unsurveyed: BTreeSet<RunId>,
+    /// Descriptors for listing the children when no other is left.
+    pub(super) reserve: Vec<File>,
+    /// Starts that wait for the next turn, because this one had enough.
+    pub(super) carried: VecDeque<Start>,
     /// One buffer for all reading.
     pub(super) buffer: Box<[u8]>,
     pub(super) locks: RunLocks,
@@ -173,14 +183,18 @@ impl Daemon {
     /// How long the loop may sleep; none: until something happens.
     pub(super) fn patience(&self) -> Option<Duration> {
         let now = Self::now().mono;
+        if !self.carried.is_empty() {
+            return Some(Duration::ZERO);
+        }
         let retry = self.store_trouble.is_some().then_some(STORE_RETRY);
+        let retry = retry.into_iter().chain(self.reap_due.then_some(REAP_RETRY)).min();
         self.supervisor.deadline().map(|at| at.since(now)).into_iter().chain(retry).min()
     }
 
     /// Whether nothing is left to do after a shutdown or a foreground run.
     pub(super) fn finished(&self) -> bool {
         let over = self.stopping && self.supervisor.idle() || self.foreground_reply.is_some();
-        over && self.effects.is_empty() && self.live.is_empty()
+        over && self.effects.is_empty() && self.carried.is_empty() && self.live.is_empty()
     }
 }
 

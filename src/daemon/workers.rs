@@ -1,5 +1,6 @@
 //! A few threads for what may take long: they take values and answer with one event.
 
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use calloop::channel as answers;
+use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use tracing::warn;
@@ -18,7 +20,7 @@ use crate::base::{Diagnostic, HarnessName, Place, RunId};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
 use crate::launch::{
-    LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view, withdraw_skills,
+    LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view, withdraw_skills, workdir,
 };
 use crate::loader::{self, Selection};
 use crate::supervisor::Ticket;
@@ -54,6 +56,10 @@ pub(super) struct Workers {
     /// Questions that are asked and not answered.
     open: Arc<AtomicUsize>,
     threads: usize,
+    /// Of the preparations that write one shared target only one is asked at a time: they would wait
+    /// for its lock, each holding a thread. The rest wait here, in order.
+    waiting: HashMap<Utf8PathBuf, VecDeque<Question>>,
+    sharing: HashMap<RunId, Utf8PathBuf>,
 }
 
 impl Workers {
@@ -62,7 +68,16 @@ impl Workers {
         let (questions, receiver) = channel();
         let (answers, channel) = answers::channel();
         let receiver = Arc::new(Mutex::new(receiver));
-        (Self { questions, receiver, answers, open: Arc::default(), threads: 0 }, channel)
+        let pool = Self {
+            questions,
+            receiver,
+            answers,
+            open: Arc::default(),
+            threads: 0,
+            waiting: HashMap::new(),
+            sharing: HashMap::new(),
+        };
+        (pool, channel)
     }
 
     /// Ends what is left of `stale` runs of the harness, then prepares a start.
@@ -73,7 +88,26 @@ impl Workers {
         harness: Arc<Harness>,
         around: Arc<Surroundings>,
     ) {
-        self.ask(Question::Prepare { run, stale, harness, around });
+        let shared = harness.adapter.shares_target().then(|| workdir(&harness, &around));
+        let question = Question::Prepare { run, stale, harness, around };
+        let Some(place) = shared else { return self.ask(question) };
+        let busy = self.sharing.values().any(|other| *other == place);
+        self.sharing.insert(run, place.clone());
+        if busy {
+            self.waiting.entry(place).or_default().push_back(question);
+        } else {
+            self.ask(question);
+        }
+    }
+
+    /// A preparation is answered: the next one for the same target can be asked.
+    fn prepared(&mut self, run: RunId) {
+        let Some(place) = self.sharing.remove(&run) else { return };
+        let next = self.waiting.get_mut(&place).and_then(VecDeque::pop_front);
+        match next {
+            Some(question) => self.ask(question),
+            None => drop(self.waiting.remove(&place)),
+        }
     }
 
     /// Gives up what a harness that is gone owns in a target that it shared.
@@ -211,6 +245,7 @@ impl Daemon {
     pub(super) fn answered(&mut self, answer: Answer) {
         match answer {
             Answer::Prepared { run, stale, prepared } => {
+                self.workers.prepared(run);
                 self.commit(stale.into_iter().map(closed).collect());
                 self.start(run, prepared.map(|boxed| *boxed));
             }

@@ -148,6 +148,14 @@ pub fn same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
     one == other || identity(one).is_some_and(|found| Some(found) == identity(other))
 }
 
+/// A descriptor that stands for nothing, to be given up when one is needed and none is left.
+///
+/// # Errors
+/// If none is left now.
+pub fn any_descriptor() -> io::Result<File> {
+    File::open("/dev/null")
+}
+
 /// The directory that this process is in, if it has a name in UTF-8.
 #[must_use]
 pub fn current_dir() -> Option<Utf8PathBuf> {

@@ -44,6 +44,11 @@ impl<'c> Turn<'c> {
                 let sql = [rows::INSERT, rows::OR_REPLACE].concat();
                 rows::write(connection, prepared(&mut self.ended, connection, &sql)?, run)
             }
+            Record::RunLost(run) => {
+                // Rare, so it is not kept prepared. Whoever has closed it meanwhile knew better.
+                let sql = [rows::INSERT, rows::OR_REPLACE, " WHERE runs.outcome IS NULL"].concat();
+                rows::write(connection, &mut connection.prepare(&sql)?, run)
+            }
             Record::RunSpawned { id, pid, command, workdir, log, skills } => {
                 let skills = rows::skill_set(connection, skills)?;
                 let values = (id.to_string(), pid, rows::list_text(command)?, workdir, log, skills);

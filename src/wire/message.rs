@@ -34,7 +34,7 @@ pub enum Op {
         /// Full names.
         #[serde(default)]
         names: Vec<String>,
-        /// Every harness that has no schedule.
+        /// Every resident harness.
         #[serde(default)]
         all: bool,
         /// Answer when the start has succeeded (resident) or the run has ended (one-shot).
@@ -230,7 +230,11 @@ pub fn unknown_harness<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> 
     let mut near: Vec<&str> = namesakes.collect();
     near.extend(nearest(name, known.iter().copied()).into_iter().filter(|one| local(one) != local(name)));
     let near: Vec<String> = near.into_iter().take(3).map(|near| format!("`{near}`")).collect();
+    let bare = local(name);
     let help = match (near.is_empty(), known.is_empty()) {
+        _ if bare != name && known.contains(&bare.as_str()) => {
+            format!("outside of the project there is `{bare}`: say `--global` for it")
+        }
         (false, _) => format!("did you mean {}?", near.join(" or ")),
         (true, true) => "no harness is configured".to_owned(),
         (true, false) => "`harnessd list` shows the harnesses".to_owned(),

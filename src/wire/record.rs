@@ -28,6 +28,8 @@ pub enum Record {
     },
     /// A run ended: its whole final row.
     RunEnded(Run),
+    /// A run whose supervisor went away: closed if it is still open, else left as it ended.
+    RunLost(Run),
     /// A slot fell due and was not run.
     Skipped(Run),
     /// A slot of a schedule is claimed: it must never be claimed again, not even after a power cut.

@@ -128,31 +128,21 @@ fn an_unusable_state_directory_is_said() {
     );
 }
 
-/// A state directory that may not be written. Root may write everywhere, so this is for others.
+/// A state directory that may not be written. Root may write everywhere, so this is an ordinary user's.
 #[test]
 fn a_read_only_state_directory_is_said() {
-    let home = Home::new(FINE);
+    let mut home = Home::new(FINE);
     let state = home.path("state");
     fs::create_dir(&state).unwrap();
     fs::set_permissions(&state, fs::Permissions::from_mode(0o500)).unwrap();
-    let said = if geteuid().is_root() {
-        // The same refusal for an ordinary user, who owns the directory.
-        let uid = nix::unistd::User::from_name("nobody").unwrap().map_or(65534, |user| user.uid.as_raw());
-        std::os::unix::fs::chown(&state, Some(uid), Some(uid)).unwrap();
-        let mut command = home.command(&["--state-dir", &home.text("state"), "run"]);
-        std::os::unix::process::CommandExt::uid(&mut command, uid);
-        let output = command.output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
-    } else {
-        let said = home.harnessd(&["--state-dir", &home.text("state"), "run"]);
-        (Some(said.code), said.err)
-    };
+    home.for_an_ordinary_user();
+    let said = home.harnessd(&["--state-dir", &home.text("state"), "run"]);
     let lock = home.text("state/lock");
     let whole = format!(
         "error: state directory `{}`: lock `{lock}`: permission denied\n  help: make the directory writable for this user, or choose another with `--state-dir`\n",
         home.text("state")
     );
-    assert_eq!(said, (Some(1), whole));
+    assert_eq!((said.code, said.err), (1, whole));
     fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
 }
 

@@ -237,7 +237,7 @@ fn a_bare_name_inside_a_project_is_the_projects() {
     home.write("proj/harness.toml", "[harness.other]\ncmd = \"true\"\n");
     assert_eq!(
         inside(&["stop", "web"]),
-        (1, "error: no harness is named `proj/web`\n  help: did you mean `web`?\n".to_owned())
+        (1, "error: no harness is named `proj/web`\n  help: outside of the project there is `web`: say `--global` for it\n".to_owned())
     );
     home.write("proj/harness.toml", "[harness.other\n");
     let (code, error) = inside(&["stop", "web"]);
@@ -324,4 +324,77 @@ fn failures_come_with_help() {
         let error: Value = serde_json::from_str(&json.err).unwrap();
         assert!(error["error"]["help"].is_string(), "{args:?}: {json:?}");
     }
+}
+
+/// CFG-10: a file that can be watched no more ends nothing; the daemon says so and goes on.
+#[test]
+fn a_watch_that_fails_ends_nothing() {
+    let mut home = Home::new("");
+    let text = "[harness.a]\ncmd = \"sleep\"\nargs = [\"600\"]\nenabled = true\n";
+    home.write("dot/harness.toml", text);
+    fs::remove_file(home.path(".config/harnessd/harness.toml")).unwrap();
+    std::os::unix::fs::symlink(home.path("dot/harness.toml"), home.path(".config/harnessd/harness.toml"))
+        .unwrap();
+    home.for_an_ordinary_user();
+    home.start_daemon();
+    home.wait_state("a", "running");
+    fs::set_permissions(home.path("dot"), fs::Permissions::from_mode(0o300)).unwrap();
+    let mut file = fs::File::options().append(true).open(home.path("dot/harness.toml")).unwrap();
+    file.write_all(b"# changed\n").unwrap();
+    drop(file);
+    until("it is said", || {
+        home.daemon_log().contains("changed files are not noticed any more").then_some(())
+    });
+    assert_eq!(home.harness("a")["state"], "running");
+    home.ok(&["reload"]);
+    fs::set_permissions(home.path("dot"), fs::Permissions::from_mode(0o700)).unwrap();
+    home.stop_daemon();
+}
+
+/// LIF-5: while no descriptor is left to look for leftovers, no run is said to be over.
+#[test]
+fn without_descriptors_no_run_is_closed_early() {
+    let mark = mark("fds");
+    let mut home = Home::new(&format!(
+        "[harness.a]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"setsid sleep 611 & until [ -e go ]; do sleep 0.02; done\"]\nworkdir = \"~\"\nenv = {{ {mark} = \"1\" }}\nstop_timeout = \"200ms\"\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "a"]);
+    until("both run", || (home.processes_with(&mark).len() >= 2).then_some(()));
+    let limit = |files: &str| {
+        let status = std::process::Command::new("prlimit")
+            .args(["--pid", &home.daemon_pid().to_string(), &format!("--nofile={files}:")])
+            .status();
+        assert!(status.unwrap().success());
+    };
+    limit("5");
+    home.write("go", "");
+    until("the trouble is said", || {
+        home.daemon_log().contains("nothing is closed until they can").then_some(())
+    });
+    assert!(home.runs("a")[0].get("outcome").is_none(), "the run is not over");
+    assert_eq!(home.processes_with(&mark).len(), 1, "its grandchild is alive");
+    limit("256");
+    assert_eq!(home.ended_run("a")["outcome"], "ok");
+    assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
+}
+
+/// RUN-1, RUN-4: a foreground run beside a firing daemon turns no record of the daemon's into a lost run.
+#[test]
+fn a_foreground_run_closes_nobody_elses_slot() {
+    let mut home = Home::new(
+        "[harness.a]\noneshot = true\ncmd = \"true\"\nschedule = \"* * * * * *\"\nkeep_runs = 100000\n",
+    );
+    home.start_daemon();
+    let slots = || home.runs("a").iter().filter(|run| run["trigger"] == "schedule").count();
+    until("some slots have passed", || {
+        let start = || home.command(&["once", "a"]).stderr(Stdio::null()).spawn().unwrap();
+        let mut burst = [start(), start(), start(), start()];
+        for once in &mut burst {
+            once.wait().unwrap();
+        }
+        (slots() >= 4).then_some(())
+    });
+    let runs = home.runs("a");
+    assert!(runs.iter().all(|run| run["outcome"] != "lost"), "{runs:?}");
 }

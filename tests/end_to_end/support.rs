@@ -61,13 +61,14 @@ pub(crate) struct Home {
     dir: TempDir,
     daemon: Option<Child>,
     env: Vec<(String, String)>,
+    user: Option<(u32, PathBuf)>,
 }
 
 impl Home {
     pub(crate) fn new(config: &str) -> Self {
         let dir = tempfile::Builder::new().prefix("harnessd-test").tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let home = Self { dir, daemon: None, env: Vec::new() };
+        let home = Self { dir, daemon: None, env: Vec::new(), user: None };
         fs::create_dir_all(home.path(".config/harnessd")).unwrap();
         home.write(".config/harnessd/harness.toml", config);
         home
@@ -103,9 +104,32 @@ impl Home {
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Everything is an ordinary user's from now on: `nobody`'s where the tests run as root. The program
+    /// is copied into the home, since that user may not reach the one that was built.
+    pub(crate) fn for_an_ordinary_user(&mut self) {
+        if !nix::unistd::geteuid().is_root() {
+            return;
+        }
+        let uid = nix::unistd::User::from_name("nobody").unwrap().map_or(65534, |user| user.uid.as_raw());
+        let program = self.path("the-program");
+        fs::copy(env!("CARGO_BIN_EXE_harnessd"), &program).unwrap();
+        let mut pending = vec![self.path("")];
+        while let Some(path) = pending.pop() {
+            std::os::unix::fs::lchown(&path, Some(uid), Some(uid)).unwrap();
+            if path.is_dir() && !path.is_symlink() {
+                pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        }
+        self.user = Some((uid, program));
+    }
+
     /// The program with a clean environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_harnessd"));
+        let built = PathBuf::from(env!("CARGO_BIN_EXE_harnessd"));
+        let mut command = Command::new(self.user.as_ref().map_or(&built, |(_, program)| program));
+        if let Some((uid, _)) = self.user {
+            command.uid(uid).gid(uid);
+        }
         command.args(args).env_clear().current_dir(self.dir.path());
         command
             .env("HOME", self.dir.path())

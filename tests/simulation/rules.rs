@@ -142,6 +142,7 @@ impl Rules {
 
     fn record(&mut self, record: &Record, shell: &Shell, now: Now, rearmed: bool) -> Verdict {
         match record {
+            Record::RunLost(_) => panic!("the core closes no run as lost"),
             Record::RunStarted(run) => {
                 let new = self.recorded.insert(run.id) && self.open.insert(run.id);
                 rule(new && run.outcome.is_none(), || format!("{} is started twice", run.id))
