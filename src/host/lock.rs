@@ -152,7 +152,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = place(&directory);
         let (start, end) = (Barrier::new(20), Barrier::new(20));
-        let won: Vec<bool> = std::thread::scope(|scope| {
+        let won: Vec<bool> = thread::scope(|scope| {
             let racers: Vec<_> = (0..20)
                 .map(|_| {
                     scope.spawn(|| {
