@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
@@ -17,6 +17,12 @@ use thiserror::Error;
 
 use super::cause;
 use super::tree::facts;
+
+/// How long a lock whose holder is not to be seen may take to come free.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often it is tried meanwhile.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A lock that this process holds until it is dropped.
 #[derive(Debug)]
@@ -32,7 +38,7 @@ pub enum LockError {
     Held {
         /// The lock's file.
         path: Utf8PathBuf,
-        /// Who, as the file says; none while it does not say.
+        /// Who, as the file says; none if it names nobody who lives.
         pid: Option<i32>,
     },
     /// Its file cannot be used.
@@ -61,24 +67,38 @@ fn holder(pid: Option<i32>) -> String {
 }
 
 impl DirLock {
-    /// Takes the lock whose file is `path`, without waiting, and writes the pid of this process inside.
+    /// Takes the lock whose file is `path` and writes the pid of this process inside.
+    ///
+    /// A living holder is not waited for. One that was killed may have left a child on its way to
+    /// `exec`, which shares the lock for a moment; so while the file names nobody who lives, it is
+    /// tried again for up to two seconds.
     ///
     /// # Errors
     /// [`LockError::Held`] if somebody has it, this process included.
     pub fn acquire(path: &Utf8Path) -> Result<Self, LockError> {
+        Self::acquire_within(path, PATIENCE)
+    }
+
+    fn acquire_within(path: &Utf8Path, patience: Duration) -> Result<Self, LockError> {
         let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(path).map_err(unusable)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(mut file) => {
-                write_pid(&mut file).map_err(unusable)?;
-                Ok(Self { file })
+        let mut file = options.open(path).map_err(unusable)?;
+        let begun = Instant::now();
+        loop {
+            file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(mut file) => {
+                    write_pid(&mut file).map_err(unusable)?;
+                    return Ok(Self { file });
+                }
+                Err((file, Errno::EWOULDBLOCK)) => file,
+                Err((_, errno)) => return Err(unusable(errno.into())),
+            };
+            let pid = living_pid(&mut file);
+            if pid.is_some() || begun.elapsed() >= patience {
+                return Err(LockError::Held { path: path.to_owned(), pid });
             }
-            Err((file, Errno::EWOULDBLOCK)) => {
-                Err(LockError::Held { path: path.to_owned(), pid: read_living_pid(file) })
-            }
-            Err((_, errno)) => Err(unusable(errno.into())),
+            thread::sleep(PAUSE);
         }
     }
 }
@@ -92,30 +112,31 @@ impl Drop for DirLock {
 
 fn write_pid(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
+    // It may have been read before.
+    file.rewind()?;
     file.write_all(format!("{}\n", std::process::id()).as_bytes())
 }
 
-/// The holder may have locked the file and not written its pid yet, or the
-/// file may still hold that of a holder that was killed; a few looks settle it.
-fn read_living_pid(mut file: File) -> Option<i32> {
-    let mut pid = None;
-    for _ in 0..20 {
-        let mut text = String::new();
-        let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-        pid = read.ok().and_then(|_| text.trim().parse::<i32>().ok());
-        if pid.and_then(facts).is_some() {
-            return pid;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    pid
+/// The process that the file names, if it lives. The holder may not have written its pid yet, or
+/// the file may still hold that of one that was killed.
+fn living_pid(file: &mut File) -> Option<i32> {
+    let mut text = String::new();
+    file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
+    let pid = text.trim().parse().ok()?;
+    facts(pid).filter(|facts| !facts.zombie).map(|facts| facts.pid)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DirLock, LockError};
+    use super::{DirLock, LockError, PATIENCE};
+    use crate::host::tree::facts;
     use camino::{Utf8Path, Utf8PathBuf};
+    use nix::fcntl::{Flock, FlockArg};
+    use std::fs::File;
+    use std::process::Command;
     use std::sync::Barrier;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     fn place(directory: &tempfile::TempDir) -> Utf8PathBuf {
         Utf8Path::from_path(directory.path()).unwrap().join("lock")
@@ -131,7 +152,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = place(&directory);
         let (start, end) = (Barrier::new(20), Barrier::new(20));
-        let won: Vec<bool> = std::thread::scope(|scope| {
+        let won: Vec<bool> = thread::scope(|scope| {
             let racers: Vec<_> = (0..20)
                 .map(|_| {
                     scope.spawn(|| {
@@ -165,6 +186,54 @@ mod tests {
             assert_eq!(error.to_string(), format!("`{path}` is locked by process {}", own_pid()));
             drop(lock);
         }
+    }
+
+    /// The lock as another process would hold it, with this text in its file.
+    fn held_elsewhere(path: &Utf8Path, text: &str) -> Flock<File> {
+        std::fs::write(path, text).unwrap();
+        Flock::lock(File::open(path).unwrap(), FlockArg::LockExclusiveNonblock).unwrap()
+    }
+
+    /// Trap 22: what a killed daemon's child still holds on its way to `exec` comes free soon.
+    #[test]
+    fn a_lock_that_outlives_its_holder_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = place(&directory);
+        let mut ended = Command::new("/bin/true").spawn().unwrap();
+        let zombie = i32::try_from(ended.id()).unwrap();
+        while !facts(zombie).unwrap().zombie {
+            thread::sleep(Duration::from_millis(1));
+        }
+        for text in [format!("{}\n", i32::MAX), format!("{zombie}\n"), String::new()] {
+            let other = held_elsewhere(&path, &text);
+            let begun = Instant::now();
+            let freer = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(50));
+                drop(other);
+            });
+            let lock = DirLock::acquire(&path).unwrap();
+            assert!(begun.elapsed() >= Duration::from_millis(50));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{}\n", own_pid()));
+            freer.join().unwrap();
+            drop(lock);
+        }
+        ended.wait().unwrap();
+    }
+
+    #[test]
+    fn a_living_holder_is_not_waited_for_and_nobody_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = place(&directory);
+        let other = held_elsewhere(&path, "1\n");
+        let begun = Instant::now();
+        assert_eq!(DirLock::acquire(&path).unwrap_err().pid(), Some(1));
+        assert!(begun.elapsed() < PATIENCE / 2);
+        drop(other);
+        let _other = held_elsewhere(&path, &format!("{}\n", i32::MAX));
+        let begun = Instant::now();
+        let error = DirLock::acquire_within(&path, Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.to_string(), format!("`{path}` is locked by another process"));
+        assert!(begun.elapsed() >= Duration::from_millis(50));
     }
 
     #[test]

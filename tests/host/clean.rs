@@ -115,6 +115,31 @@ fn environment_arguments_and_directory_are_exactly_those_given() {
     assert_eq!(run(&child).0, format!("{}\n", child.cwd));
 }
 
+/// LIF-7: a script without an interpreter's line is a shell's, with however many arguments; what the
+/// child needs for that is not taken from its parent's memory.
+#[test]
+fn a_script_without_an_interpreter_gets_all_of_its_arguments() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let base = Utf8Path::from_path(directory.path()).unwrap();
+    let path = base.join("script");
+    fs::write(&path, "echo \"$0 $# $1 ${20000}\"; exit 7\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut child = spec(&[path.as_str()]);
+    child.argv.extend((1..=20_000).map(|number| format!("a{number}").into()));
+    assert_eq!(run(&child), (format!("{path} 20000 a1 a20000\n"), ExitStatus::Code(7)));
+    child.argv.truncate(1);
+    assert_eq!(run(&child).0, format!("{path} 0  \n"));
+    child.argv.clear();
+    assert_eq!(run(&child).0, format!("{path} 0  \n"));
+    // Neither the arguments nor what the shell is given beside them may be too long.
+    child.argv = vec!["script".into(), "x".repeat(200 << 10).into()];
+    assert_eq!(spawn(&child).unwrap_err().to_string(), format!("execute `{path}`: argument list too long"));
+    fs::remove_file(&path).unwrap();
+    assert_eq!(spawn(&child).unwrap_err().to_string(), format!("`{path}` does not exist"));
+    assert_eq!(reap(), []);
+}
+
 /// LIF-7, rule for every adapter: stdin is empty, or a file with the prompt that ends and cannot be changed.
 #[test]
 fn standard_input_ends() {

@@ -1,8 +1,8 @@
-//! What happens in the child between fork and exec, and the file it reads.
+//! What happens in the child between clone and exec, and the file it reads.
 //!
-//! Invariant: [`begin`] makes system calls only. It runs in a copy of a
-//! process whose other threads are gone, so a lock or an allocation could
-//! wait for ever.
+//! Invariant: [`begin`] makes system calls only. It runs in the memory of its
+//! parent, whose other threads go on: a lock could wait for ever, an
+//! allocation would be the parent's.
 
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ use crate::host::limits::InheritedLimits;
 /// The highest signal number of Linux on the machines that Rust's `std` knows, MIPS apart.
 const LAST_SIGNAL: libc::c_int = 64;
 
-/// Makes the forked child a clean one.
+/// Makes the new child a clean one.
 pub(super) fn begin(has_terminal: bool, limits: InheritedLimits) -> io::Result<()> {
     setsid()?;
     if has_terminal {
@@ -57,8 +57,8 @@ fn default_dispositions() {
     }
 }
 
-/// Marks every descriptor above 2 to be closed by `exec`. They must stay open
-/// until then: one of them tells the parent how `exec` went.
+/// Marks every descriptor above 2 to be closed by `exec`. The child's table is
+/// a copy of its own, so the parent's marks stay as they are.
 fn close_all_at_exec() -> io::Result<()> {
     // SAFETY: CLOSE_RANGE_CLOEXEC only sets a flag on descriptors; none is closed under its owner.
     let done =

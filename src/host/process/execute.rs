@@ -5,18 +5,21 @@
 //! the memory of its parent, which waits until the child has its own program (`vfork`), as the C
 //! library's `posix_spawn` does; that one cannot set limits or mark descriptors.
 //!
-//! Invariant: between `clone` and `exec` the child makes system calls only, on a stack of its own,
-//! with every handler of the parent out of reach.
+//! Invariant: between `clone` and `exec` the child makes system calls only, on a guarded stack of
+//! its own, with every handler of the parent out of reach. How much stack it needs does not depend on
+//! what it executes.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use nix::errno::Errno;
 use nix::libc;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
@@ -24,8 +27,47 @@ use nix::unistd::Pid;
 use super::{SpawnSpec, child};
 use crate::host::limits::InheritedLimits;
 
-/// 16-byte units of the child's stack: 64 KiB.
-const STACK: usize = 4096;
+/// The shell that a script without an interpreter's line is given to.
+const SHELL: &CStr = c"/bin/sh";
+
+/// Bytes of the child's stack.
+const STACK: NonZeroUsize = NonZeroUsize::new(64 << 10).unwrap();
+
+/// Bytes below the stack that nobody may touch: whole pages on every machine, the largest being 64 KiB.
+const GUARD: NonZeroUsize = NonZeroUsize::new(64 << 10).unwrap();
+
+/// A stack for the child. One that overflows hits its guard and ends the child, not its parent's heap.
+struct Stack {
+    low: NonNull<c_void>,
+}
+
+impl Stack {
+    const LENGTH: NonZeroUsize = STACK.checked_add(GUARD.get()).unwrap();
+
+    fn new() -> nix::Result<Self> {
+        let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_STACK | MapFlags::MAP_NORESERVE;
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: a new mapping, at a place of the kernel's choice, that nobody else knows.
+        let stack = Self { low: unsafe { mmap_anonymous(None, Self::LENGTH, access, flags) }? };
+        // SAFETY: the first bytes of the mapping just made, which hold nothing yet.
+        unsafe { mprotect(stack.low, GUARD.get(), ProtFlags::PROT_NONE) }?;
+        Ok(stack)
+    }
+
+    /// Where it begins: its upper end, from which it grows down.
+    fn top(&self) -> *mut c_void {
+        // SAFETY: one past the end of the mapping, which is `LENGTH` bytes long.
+        unsafe { self.low.as_ptr().byte_add(Self::LENGTH.get()) }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping of `new`; the child has left this memory before `clone` returns.
+        // It cannot fail on a mapping that stands; if it did, one stack would be lost.
+        let _ = unsafe { munmap(self.low, Self::LENGTH.get()) };
+    }
+}
 
 /// A program, its arguments, environment and directory as the kernel takes them.
 pub(super) struct Image {
@@ -62,6 +104,8 @@ fn terminated(text: impl Into<Vec<u8>>) -> io::Result<CString> {
 struct Plan {
     program: *const c_char,
     argv: *const *const c_char,
+    /// What [`SHELL`] is given if the program is a script without an interpreter's line.
+    shell_argv: *const *const c_char,
     env: *const *const c_char,
     cwd: *const c_char,
     standard: [RawFd; 3],
@@ -82,9 +126,12 @@ pub(super) fn execute(
         list.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
     };
     let (argv, env) = (pointers(&image.argv), pointers(&image.env));
+    // Made here, since the child may not allocate; `argv[1..]` ends with the null pointer.
+    let shell_argv = [&[SHELL.as_ptr(), image.program.as_ptr()], &argv[1..]].concat();
     let mut plan = Plan {
         program: image.program.as_ptr(),
         argv: argv.as_ptr(),
+        shell_argv: shell_argv.as_ptr(),
         env: env.as_ptr(),
         cwd: image.cwd.as_ptr(),
         standard: standard.map(AsRawFd::as_raw_fd),
@@ -92,17 +139,19 @@ pub(super) fn execute(
         limits,
         failed: 0,
     };
-    let mut stack: Vec<u128> = Vec::with_capacity(STACK);
+    let stack = Stack::new()?;
     let mut before = SigSet::empty();
     // A handler of ours must not run in the child, which would run it in our memory.
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
     // SAFETY: `begin` gets a stack of its own, from whose upper end it grows down, and a plan that
-    // outlives it: with CLONE_VFORK this thread goes on only after the child has left our memory.
-    // The other threads do not know the plan or the stack. What the child calls is listed at `begin`.
+    // outlives it: with CLONE_VFORK this thread goes on only after the child has left our memory, by
+    // `exec` or by any death. The other threads do not know the plan or the stack. Without CLONE_FILES,
+    // CLONE_FS and CLONE_SIGHAND its descriptors, directory, umask and dispositions are copies. What
+    // the child calls is listed at `begin`.
     let pid = Errno::result(unsafe {
         libc::clone(
             begin,
-            stack.as_mut_ptr().add(STACK).cast(),
+            stack.top(),
             libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
             ptr::from_mut(&mut plan).cast(),
         )
@@ -112,6 +161,7 @@ pub(super) fn execute(
     // SAFETY: the plan is ours; the read is volatile because the child wrote to it behind the
     // compiler's back.
     let failed = unsafe { ptr::read_volatile(&raw const plan.failed) };
+    // A child that was killed before its `exec` counts as started: its death is reaped like any other.
     if failed == 0 {
         return Ok(pid);
     }
@@ -134,10 +184,14 @@ extern "C" fn begin(plan: *mut c_void) -> c_int {
 /// Becomes the program; comes back only with the reason why not.
 fn take_over(plan: &Plan) -> io::Error {
     match prepare(plan) {
-        // SAFETY: all three are terminated as `execvpe` wants them and live in the waiting parent.
-        // A script without an interpreter's line is given to `sh`, as every shell does.
+        // SAFETY: all are terminated as `execve` wants them and live in the waiting parent. A script
+        // without an interpreter's line is given to `sh`, as every shell does; not by `execvpe`, which
+        // copies the arguments to the stack for that.
         Ok(()) => unsafe {
-            libc::execvpe(plan.program, plan.argv, plan.env);
+            libc::execve(plan.program, plan.argv, plan.env);
+            if Errno::last() == Errno::ENOEXEC {
+                libc::execve(SHELL.as_ptr(), plan.shell_argv, plan.env);
+            }
             Errno::last().into()
         },
         Err(error) => error,
@@ -145,6 +199,9 @@ fn take_over(plan: &Plan) -> io::Error {
 }
 
 fn prepare(plan: &Plan) -> io::Result<()> {
+    // None is overwritten before its turn, even where the parent had 0 to 2 closed: the standard
+    // input goes first, the output is never 0 (its other end was opened before it), and the copy that
+    // is the error output is above 2.
     for (number, descriptor) in (0..).zip(plan.standard) {
         // SAFETY: both are plain numbers; `descriptor` is open in this copy of the table. One that
         // has its number already only loses the mark that would close it.
