@@ -345,7 +345,7 @@ fn a_reaped_pid_is_left_alone() {
 fn processes_of_a_run_are_found_by_its_id() {
     let _alone = alone();
     let mut family = Family::default();
-    let (run, child) = start(&mut family, script("setsid sleep 1000 & echo ready; wait"));
+    let (run, child) = start(&mut family, script("setsid sh -c 'echo ready; sleep 1000; true' & wait"));
     let (other, second) = start(&mut family, spec(&["/bin/sleep", "1000"]));
     await_ready(&child, 1);
     let found = find_by_run_ids(&HashSet::from([run]));

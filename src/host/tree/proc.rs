@@ -6,8 +6,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::thread;
+use std::time::Duration;
 
 use crate::base::RunId;
+
+/// The parent of all kernel threads, where they are seen at all.
+const KERNEL_THREADS: i32 = 2;
+/// How often and how soon an empty environment is looked at again.
+const LOOKS: usize = 3;
+const LOOK: Duration = Duration::from_millis(1);
 
 /// The environment variable that marks every process of a run.
 const RUN_ID: &[u8] = b"HARNESSD_RUN_ID=";
@@ -141,8 +149,22 @@ pub fn find_by_run_ids(runs: &HashSet<RunId>) -> Vec<(RunId, Facts)> {
     let own = i32::try_from(std::process::id()).ok();
     let all = all_facts().into_iter().flatten();
     all.filter(|one| Some(one.pid) != own && !one.zombie)
-        .filter_map(|one| run_id_of(one.pid).filter(|run| runs.contains(run)).map(|run| (run, one)))
+        .filter_map(|one| settled_run_id(&one).filter(|run| runs.contains(run)).map(|run| (run, one)))
         .collect()
+}
+
+/// The run id of a process that may be in the middle of an `exec`: its environment is empty for a
+/// moment then, as a kernel thread's always is.
+fn settled_run_id(one: &Facts) -> Option<RunId> {
+    let path = format!("/proc/{}/environ", one.pid);
+    for _ in 0..LOOKS {
+        let environment = fs::read(&path).ok()?;
+        if !environment.is_empty() || one.ppid == KERNEL_THREADS {
+            return run_id_in(&environment);
+        }
+        thread::sleep(LOOK);
+    }
+    None
 }
 
 fn all_facts() -> io::Result<impl Iterator<Item = Facts>> {
