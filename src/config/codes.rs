@@ -30,6 +30,7 @@ codes! {
     UNKNOWN_ADAPTER = "unknown_adapter", "`agent` names no adapter";
     MISSING_COMMAND = "missing_command", "neither `cmd` nor `agent` says what to execute";
     SHELL_LINE = "shell_line", "`cmd` looks like a shell line, it is one program (warning)";
+    SHARED_SKILLS = "shared_skills", "two harnesses want different skills in one shared directory (warning)";
     EXCLUSIVE_KEYS = "exclusive_keys", "two keys that exclude each other stand in one table";
     PROMPT_NOT_TAKEN = "prompt_not_taken", "a prompt for an agent that takes none";
     BLANK_PROMPT = "blank_prompt", "the prompt holds nothing but white space";

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono_tz::Tz;
 
-use super::codes::{DUPLICATE_HARNESS, DUPLICATE_PROJECT};
+use super::codes::{DUPLICATE_HARNESS, DUPLICATE_PROJECT, SHARED_SKILLS};
 use super::daemon::{DaemonLayer, daemon_table, settings};
 use super::definition::digest;
 use super::document::File;
@@ -113,6 +113,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         }
     }
     found.extend(project_clashes(&all));
+    found.extend(shared_skills(&harnesses, &places, inputs));
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
     let settings = match files
         .iter()
@@ -178,6 +179,41 @@ fn duplicate(local: &str, place: &Place, first: &Place) -> Diagnostic {
     Diagnostic::error(DUPLICATE_HARNESS, place.clone(), message)
         .help("rename one of the two or remove it")
         .related(first.clone(), "first declared here")
+}
+
+/// Harnesses of one agent that put different skills into one directory of the workdir: of a name that
+/// both want with different contents only one gets its own (SKL-8).
+fn shared_skills(
+    harnesses: &BTreeMap<HarnessName, Arc<Harness>>,
+    places: &BTreeMap<(Option<&str>, &str), Place>,
+    inputs: &[Input],
+) -> Found {
+    let mut first: BTreeMap<(&str, &Utf8Path), &Harness> = BTreeMap::new();
+    let mut found = Vec::new();
+    let place = |one: &Harness| places.get(&(one.name.project(), one.name.local())).cloned();
+    for harness in harnesses.values().filter(|one| one.adapter.shares_target()) {
+        let Some(workdir) = harness.workdir.as_deref() else { continue };
+        let earlier = *first.entry((harness.adapter.id(), workdir)).or_insert(harness);
+        let roots = |one: &Harness| (one.use_default_skill_paths, one.skill_paths.clone());
+        if roots(earlier) == roots(harness) {
+            continue;
+        }
+        let (Some(here), Some(there)) = (place(harness), place(earlier)) else { continue };
+        let at = inputs.iter().position(|input| input.file == here.file).unwrap_or_default();
+        let message = format!(
+            "harnesses `{}` and `{}` put different skills into one directory of `{workdir}`",
+            earlier.name, harness.name
+        );
+        let one = Diagnostic::warning(SHARED_SKILLS, here, message)
+            .of(harness.name.as_str())
+            .help(format!(
+                "`{}` cannot be told of a private directory: give them the same skills or different workdirs",
+                harness.adapter.id()
+            ))
+            .related(there, "the other one is declared here");
+        found.push((at, one));
+    }
+    found
 }
 
 fn project_clashes(all: &[(usize, Shared<'_>)]) -> Found {
