@@ -11,6 +11,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
+use crate::host::socket::LONGEST_PATH;
 use crate::wire::{ErrorBody, ErrorCode, Event, Frames, MAX_LINE, Op, PROTOCOL, Reply, Request, Welcome};
 
 mod error;
@@ -19,9 +20,6 @@ pub use error::ConnectError;
 
 /// How long a daemon may take to greet; its loop never waits, so a healthy one takes milliseconds.
 const GREETING: Duration = Duration::from_secs(10);
-
-/// The longest path that a socket's address holds, without its final NUL.
-const LONGEST_PATH: usize = 107;
 
 /// A connection to the daemon.
 #[derive(Debug)]

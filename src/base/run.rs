@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::random::Random;
 use super::time::Wall;
 
 /// A text that names no member of a closed set.
@@ -172,7 +173,7 @@ impl<'de> Deserialize<'de> for RunId {
 /// Pure: its randomness is the seed that the shell hands in.
 #[derive(Debug, Clone)]
 pub struct RunIds {
-    seed: u64,
+    random: Random,
     last_ms: u64,
     count: u16,
 }
@@ -181,7 +182,7 @@ impl RunIds {
     /// A source of ids from the shell's entropy.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        Self { seed, last_ms: 0, count: 0 }
+        Self { random: Random::new(seed), last_ms: 0, count: 0 }
     }
 
     /// The next id, for a run that is decided at `at`.
@@ -196,17 +197,8 @@ impl RunIds {
         }
         let mut bytes = [0; 10];
         bytes[..2].copy_from_slice(&self.count.to_be_bytes());
-        bytes[2..].copy_from_slice(&self.random().to_be_bytes());
+        bytes[2..].copy_from_slice(&self.random.next().to_be_bytes());
         RunId(uuid::Builder::from_unix_timestamp_millis(self.last_ms, &bytes).into_uuid())
-    }
-
-    /// SplitMix64: enough to keep the ids of two daemons apart.
-    const fn random(&mut self) -> u64 {
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.seed;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

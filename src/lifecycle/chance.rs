@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::base::{RunId, RunIds, Wall};
+use crate::base::{Random, RunId, RunIds, Wall};
 
 /// Per mille that a delay is shortened or lengthened by, at most.
 const JITTER: u64 = 100;
@@ -13,14 +13,14 @@ const JITTER: u64 = 100;
 #[derive(Debug, Clone)]
 pub struct Chance {
     ids: RunIds,
-    seed: u64,
+    random: Random,
 }
 
 impl Chance {
     /// A source from the shell's entropy.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        Self { ids: RunIds::new(seed), seed: seed.rotate_left(32) ^ 0x5851_f42d_4c95_7f2d }
+        Self { ids: RunIds::new(seed), random: Random::new(seed.rotate_left(32) ^ 0x5851_f42d_4c95_7f2d) }
     }
 
     /// The id of a run that is decided at `at`.
@@ -30,17 +30,8 @@ impl Chance {
 
     /// `delay`, up to 10 % shorter or longer; zero stays zero.
     pub fn jittered(&mut self, delay: Duration) -> Duration {
-        let per_mille = 1000 - JITTER + self.random() % (2 * JITTER + 1);
+        let per_mille = 1000 - JITTER + self.random.next() % (2 * JITTER + 1);
         let nanos = delay.as_nanos() * u128::from(per_mille) / 1000;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    /// SplitMix64: enough to keep restarts from marching in step.
-    const fn random(&mut self) -> u64 {
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.seed;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
