@@ -45,7 +45,8 @@ pub use discover::{
 pub use keys::{Key, TableKind, known_keys};
 pub use load::{load, project_name};
 pub use model::{
-    Configuration, DaemonSettings, Declared, Harness, Mode, Origin, Project, PromptSource, Timetable, Work,
+    Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project, PromptSource,
+    Timetable, Watch, Work,
 };
 
 use load::Context;

@@ -21,5 +21,5 @@ pub use machine::Machine;
 pub use phase::{Request, Standing};
 pub use policy::{Policy, RestartPolicy, UnknownPolicy};
 pub use signal::signal_name;
-pub use step::{Effect, Event, Firing};
+pub use step::{Effect, End, Event, Firing};
 pub use verdict::StopReason;

@@ -89,6 +89,7 @@ pub fn nothing(settings: &DaemonSettings) -> Configuration {
         daemon: settings.clone(),
         harnesses: BTreeMap::new(),
         registry: Registry::builtin(),
+        notify: None,
         files: Vec::new(),
     }
 }

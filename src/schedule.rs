@@ -9,6 +9,7 @@
 //! clock changes (SCH-3). Every answer is strictly later than the instant asked about.
 
 mod calendar;
+mod catch_up;
 mod error;
 mod expression;
 mod field;
@@ -25,6 +26,7 @@ use chrono_tz::Tz;
 use crate::base::Wall;
 use calendar::Calendar;
 
+pub use catch_up::{CatchUp, CatchUpError};
 pub use error::ScheduleError;
 pub use overlap::{Overlap, OverlapError};
 pub use zone::{ZoneError, parse_zone};

@@ -21,14 +21,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::{HarnessName, Mono, Now, RunId, Wall};
-use crate::config::{DaemonSettings, Harness};
+use crate::config::{DaemonSettings, Harness, Notify};
 use crate::lifecycle::{Chance, Event as Order, StopReason};
 
 use alarms::Alarms;
 use asks::Asks;
 use slot::Slot;
 
-pub use message::{Effect, Event, Remembered, Ticket};
+pub use message::{Effect, Event, Remembered, Rest, Ticket};
 
 /// How far the real-time clock may lag before it counts as having gone back,
 /// in microseconds: slewing stays below it.
@@ -39,6 +39,7 @@ const STEP_BACK: i64 = 1_000_000;
 pub struct Supervisor {
     chance: Chance,
     settings: Option<DaemonSettings>,
+    notify: Option<Arc<Notify>>,
     /// Boxed: the tree keeps room for almost twice as many as it holds.
     slots: BTreeMap<HarnessName, Box<Slot>>,
     runs: BTreeMap<RunId, HarnessName>,
@@ -64,6 +65,7 @@ impl Supervisor {
         Self {
             chance: Chance::new(seed),
             settings: None,
+            notify: None,
             slots: BTreeMap::new(),
             runs: BTreeMap::new(),
             alarms: Alarms::default(),
@@ -93,13 +95,19 @@ impl Supervisor {
             }
             Event::Once { ticket, name } => self.once(ticket, &name, &mut turn),
             Event::Forget(ticket) => self.forget(ticket, &mut turn),
-            Event::Spawned { run, pid, command, workdir, log, skills } => {
-                let facts = perform::Facts { pid, command, workdir, log, skills };
-                self.spawned(run, facts, &mut turn);
-            }
+            Event::Spawned { run, facts } => self.spawned(run, facts, &mut turn),
             Event::NotSpawned { run, cause, code } => self.not_spawned(run, cause, code, &mut turn),
             Event::Exited { run, status } => self.of_run(run, Order::Exited { run, status }, &mut turn),
-            Event::Emptied { run } => self.of_run(run, Order::Emptied(run), &mut turn),
+            Event::Output { run } => self.of_run(run, Order::Output(run), &mut turn),
+            Event::Reported { run, report } => {
+                self.of_run(run, Order::Reported { run, report }, &mut turn);
+            }
+            Event::Emptied { run, rest } => self.emptied(run, rest, &mut turn),
+            Event::CheckRefused { run, cause } => {
+                self.of_run(run, Order::CheckRefused { run, cause }, &mut turn);
+            }
+            Event::Version { run, version } => self.version(run, version, &mut turn),
+            Event::LoginChanged { harness } => self.drive(&harness, Order::Unpark, &mut turn),
             Event::Tick => self.tick(&mut turn),
             Event::Shutdown { at_once } => self.shut_down(at_once, &mut turn),
         }

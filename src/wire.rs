@@ -13,10 +13,10 @@ mod view;
 pub use event::{Event, EventKind};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
-pub use record::Record;
+pub use record::{Launched, Record};
 pub use request::decode_request;
 pub use view::{
     Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
     RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,
-    Waiting, WaitingReason,
+    Stretch, Waiting, WaitingReason,
 };

@@ -79,10 +79,24 @@ words! {
     Outcome as "outcome" {
         /// It ended as it should.
         Ok = "ok",
-        /// It ended by a non-zero status or a signal.
+        /// It ended by a non-zero status or a signal, or states that it failed.
         Failed = "failed",
+        /// The agent met a limit of its account or its provider.
+        RateLimited = "rate-limited",
+        /// The provider could not take the request.
+        Overloaded = "overloaded",
+        /// The agent is not logged in, or its login is refused.
+        AuthRequired = "auth-required",
+        /// It used up its turns.
+        MaxTurns = "max-turns",
+        /// It used up its budget.
+        Budget = "budget",
+        /// The agent ended well, its `check` did not.
+        CheckFailed = "check-failed",
         /// It was ended at its `timeout`.
         Timeout = "timeout",
+        /// It wrote nothing for too long.
+        NoOutput = "no-output",
         /// It was asked to stop.
         Stopped = "stopped",
         /// It was stopped so that a later firing could start.
@@ -91,6 +105,8 @@ words! {
         SpawnFailed = "spawn-failed",
         /// Its slot fell due while the harness was busy or stopping.
         Skipped = "skipped",
+        /// Its slot fell due while nobody could run it, and is not made up for.
+        Missed = "missed",
         /// The daemon went away while it ran.
         Lost = "lost",
     }

@@ -152,6 +152,7 @@ pub(super) fn defaults() -> DaemonSettings {
         crash_loop_window: Duration::from_secs(60),
         max_attempts: 10,
         backoff_max: Duration::from_secs(300),
+        max_parallel_runs: None,
         skill_max_files: 4096,
         skill_max_bytes: 256 << 20,
     }
@@ -168,6 +169,7 @@ fn made(raw: &RawDaemon, state_dir: ReadPath, socket: ReadPath) -> DaemonSetting
         crash_loop_window: raw.crash_loop_window.0.0,
         max_attempts: raw.max_attempts,
         backoff_max: raw.backoff_max.0.0,
+        max_parallel_runs: None,
         skill_max_files: raw.skill_max_files.0.into(),
         skill_max_bytes: raw.skill_max_bytes.0.0,
     }

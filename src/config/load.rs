@@ -130,8 +130,13 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     let diagnostics: Vec<Diagnostic> = found.into_iter().map(|(_, one)| one).collect();
     let failed = diagnostics.iter().any(|one| one.severity == Severity::Error);
     let files: Vec<Utf8PathBuf> = inputs.iter().map(|input| input.file.clone()).collect();
-    let configuration =
-        (!failed).then_some(Configuration { daemon, harnesses, registry: Arc::clone(&registry), files });
+    let configuration = (!failed).then_some(Configuration {
+        daemon,
+        harnesses,
+        registry: Arc::clone(&registry),
+        notify: None,
+        files,
+    });
     Loaded { configuration, settings, diagnostics, sources }
 }
 

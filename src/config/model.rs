@@ -12,9 +12,9 @@ use camino::Utf8PathBuf;
 use chrono_tz::Tz;
 
 use crate::adapter::{Adapter, PromptOptions, Registry};
-use crate::base::HarnessName;
+use crate::base::{HarnessName, Outcome};
 use crate::lifecycle::RestartPolicy;
-use crate::schedule::{Overlap, Schedule};
+use crate::schedule::{CatchUp, Overlap, Schedule};
 
 /// A whole, valid configuration: the unit that the daemon applies.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Configuration {
     pub harnesses: BTreeMap<HarnessName, Arc<Harness>>,
     /// The built-in adapters with the user's tables over them.
     pub registry: Arc<Registry>,
+    /// Who hears of ended runs.
+    pub notify: Option<Arc<Notify>>,
     /// Every file that was read, as it was named.
     pub files: Vec<Utf8PathBuf>,
 }
@@ -46,6 +48,8 @@ pub struct DaemonSettings {
     pub max_attempts: u32,
     /// The cap of the backoff.
     pub backoff_max: Duration,
+    /// So many runs of one-shots may go on at once; none: any number.
+    pub max_parallel_runs: Option<u32>,
     /// Bound of files a skill.
     pub skill_max_files: u64,
     /// Bound of bytes a skill.
@@ -56,6 +60,50 @@ impl Default for DaemonSettings {
     fn default() -> Self {
         super::daemon::defaults()
     }
+}
+
+/// The `[notify]` table: a command that hears of ended runs (RUN-5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notify {
+    /// The program and its arguments; it gets the run as JSON on its standard input.
+    pub command: Vec<String>,
+    /// The outcomes that it wants to hear of.
+    pub on: Vec<Outcome>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// What is watched of a one-shot's run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    /// A run that has written nothing at all by then is stopped.
+    pub first_output_timeout: Option<Duration>,
+    /// A run that writes nothing for this long is stopped.
+    pub idle_timeout: Option<Duration>,
+    /// A run whose agent has stated its result is stopped after this.
+    pub linger_timeout: Duration,
+    /// What is to hold after a run that ended well (RUN-7).
+    pub check: Option<Check>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            first_output_timeout: None,
+            idle_timeout: None,
+            linger_timeout: Duration::from_secs(30),
+            check: None,
+        }
+    }
+}
+
+/// A command that tells whether a run did what it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// How long it may take.
+    pub timeout: Duration,
 }
 
 /// Where a harness is declared.
@@ -124,6 +172,8 @@ pub enum Mode {
         schedule: Option<Timetable>,
         /// After this a run is stopped with outcome `timeout`.
         timeout: Option<Duration>,
+        /// What else is watched of a run.
+        watch: Watch,
     },
 }
 
@@ -136,6 +186,27 @@ pub struct Timetable {
     pub timezone: Tz,
     /// What a firing does while a run is active.
     pub overlap: Overlap,
+    /// Each firing is delayed by a stable amount below this; 0: not at all.
+    pub jitter: Duration,
+    /// What becomes of missed firings.
+    pub catch_up: CatchUp,
+    /// No firing that was missed longer ago than this is made up for.
+    pub catch_up_window: Duration,
+}
+
+impl Timetable {
+    /// A schedule whose other options are the defaults.
+    #[must_use]
+    pub const fn new(expression: Schedule, timezone: Tz) -> Self {
+        Self {
+            expression,
+            timezone,
+            overlap: Overlap::Skip,
+            jitter: Duration::ZERO,
+            catch_up: CatchUp::One,
+            catch_up_window: Duration::from_secs(24 * 3600),
+        }
+    }
 }
 
 /// Who names a skill root (SKL-2), without the adapter's part.
@@ -176,6 +247,12 @@ pub struct Harness {
     pub skill_paths: Vec<(Declared, Utf8PathBuf)>,
     /// Whether the adapter's default roots contribute.
     pub use_default_skill_paths: bool,
+    /// Runs that share a working directory wait for one another.
+    pub exclusive: bool,
+    /// Bound of a run's memory in bytes, where cgroups are delegated.
+    pub memory_max: Option<u64>,
+    /// Weight of a run's share of the processors (1 to 10,000), where cgroups are delegated.
+    pub cpu_weight: Option<u32>,
     /// Run under a pseudo-terminal.
     pub tty: bool,
     /// The signal's number (15 for `TERM`).
@@ -215,6 +292,15 @@ impl Harness {
     pub const fn timetable(&self) -> Option<&Timetable> {
         match &self.mode {
             Mode::OneShot { schedule, .. } => schedule.as_ref(),
+            Mode::Resident { .. } => None,
+        }
+    }
+
+    /// What is watched of its runs.
+    #[must_use]
+    pub const fn watch(&self) -> Option<&Watch> {
+        match &self.mode {
+            Mode::OneShot { watch, .. } => Some(watch),
             Mode::Resident { .. } => None,
         }
     }

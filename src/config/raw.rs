@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use chrono_tz::Tz;
 use serde::Deserialize;
 
-use super::scalar::{Amount, Bound, CatchUp, Delay, Element, Parsed, Pause, Positive, Signal, Size, Words};
+use super::scalar::{Amount, Bound, Delay, Element, Parsed, Pause, Positive, Signal, Size, Words};
 use crate::lifecycle::RestartPolicy;
-use crate::schedule::Overlap;
+use crate::schedule::{CatchUp, Overlap};
 
 /// `[harness.NAME]` or `[defaults]`.
 #[derive(Debug, Clone, Default, Deserialize)]

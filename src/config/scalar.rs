@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 
 use crate::base::{nearest, parse_duration, parse_size, signal_names, signal_number};
 use crate::lifecycle::RestartPolicy;
-use crate::schedule::{Overlap, parse_zone};
+use crate::schedule::{CatchUp, Overlap, parse_zone};
 
 /// No duration of a configuration is longer, so that sums with clocks cannot overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
@@ -232,14 +232,10 @@ impl FromText for Overlap {
     }
 }
 
-/// What becomes of missed firings; only its spelling is checked so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CatchUp;
-
 impl FromText for CatchUp {
     fn from_text(text: &str) -> Result<Self, String> {
-        let words = ["one", "none", "all"];
-        if words.contains(&text) { Ok(Self) } else { Err(unknown_word(text, "catch-up policy", text, words)) }
+        let words = Self::ALL.iter().map(|rule| rule.as_str());
+        text.parse().map_err(|_| unknown_word(text, "catch-up policy", text, words))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::base::RunId;
 use crate::host::files;
 use crate::host::process::{self, signal_group, signal_pid};
 use crate::host::tree::{Reaped, Refused};
-use crate::supervisor::Event;
+use crate::supervisor::{Event, Rest};
 
 /// How long a failed daemon goes on killing what it had started.
 const LAST_KILLS: Duration = Duration::from_secs(10);
@@ -124,7 +124,7 @@ impl Daemon {
         if let Some(live) = self.live.remove(&run) {
             self.unlock(&live.harness.name);
         }
-        self.feed(Event::Emptied { run });
+        self.feed(Event::Emptied { run, rest: Rest::default() });
     }
 
     /// Asks a run to stop: its process group, or what its main process left behind.

@@ -16,7 +16,7 @@ use crate::host::process::{SpawnError, spawn};
 use crate::host::run_lock::RunLockError;
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
-use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Record, Reply, Run};
+use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Launched, Record, Reply, Run};
 
 /// How long records that could not be stored are tried again when the daemon ends.
 const LAST_TRIES: Duration = Duration::from_secs(5);
@@ -142,6 +142,11 @@ impl Daemon {
             Effect::Cancel { run } => self.cancel(run),
             Effect::StopTree { run } => self.stop_tree(run),
             Effect::KillTree { run } => self.kill_tree(run),
+            Effect::Check { run, .. } => {
+                let cause = "checks cannot be run yet".to_owned();
+                self.feed(Event::CheckRefused { run, cause });
+            }
+            Effect::Park { .. } | Effect::Unpark { .. } | Effect::Notify { .. } => {}
             Effect::Emit(kind) => self.emit(kind),
             Effect::Reply { ticket, result } => self.reply(ticket, result),
         }
@@ -210,11 +215,16 @@ impl Daemon {
                 info!(harness = %harness.name, %run, pid = spawned.pid, "started");
                 self.feed(Event::Spawned {
                     run,
-                    pid: spawned.pid,
-                    command: prepared.shown,
-                    workdir: Some(prepared.workdir.into_string()),
-                    log: Some(path.into_string()),
-                    skills: prepared.skills,
+                    facts: Launched {
+                        pid: spawned.pid,
+                        process_start: spawned.start_time,
+                        command: prepared.shown,
+                        workdir: Some(prepared.workdir.into_string()),
+                        log: Some(path.into_string()),
+                        skills: prepared.skills,
+                        report: None,
+                        git_before: None,
+                    },
                 });
             }
             Err(cause) => {

@@ -147,7 +147,8 @@ impl Machine {
             }
             Event::Busy { run, cause } => self.not_spawned(run, Outcome::Skipped, cause, &mut turn),
             Event::Exited { run, status } => self.exited(run, status, &mut turn),
-            Event::Emptied(run) => self.emptied(run, &mut turn),
+            Event::Emptied { run, report } => self.emptied(run, report, &mut turn),
+            Event::Output(_) | Event::Reported { .. } | Event::CheckRefused { .. } | Event::Unpark => {}
             Event::Revised => self.revised(&mut turn),
             Event::Due => self.due(&mut turn),
         }

@@ -77,6 +77,14 @@ pub struct Policy {
     pub max_attempts: u32,
     /// A run is stopped after this.
     pub timeout: Option<Duration>,
+    /// A run that has written nothing at all by then is stopped.
+    pub first_output_timeout: Option<Duration>,
+    /// A run that writes nothing for this long is stopped.
+    pub idle_timeout: Option<Duration>,
+    /// A run whose agent has stated its result is stopped after this.
+    pub linger_timeout: Duration,
+    /// A check follows a run that ended well, and may take this long.
+    pub check: Option<Duration>,
     /// Grace between the stop signal and KILL.
     pub stop_timeout: Duration,
 }
@@ -86,15 +94,22 @@ impl Policy {
     #[must_use]
     pub const fn again(&self, outcome: Outcome) -> bool {
         match outcome {
-            Outcome::Stopped | Outcome::Replaced | Outcome::Lost => false,
+            Outcome::Stopped | Outcome::Replaced | Outcome::Lost | Outcome::Missed => false,
             // Its start at boot met a run of another process: that start is still due, whatever the policy.
             Outcome::Skipped => !self.oneshot,
             Outcome::Ok => {
                 !self.oneshot && matches!(self.restart, RestartPolicy::Always | RestartPolicy::UnlessStopped)
             }
-            Outcome::Failed | Outcome::Timeout | Outcome::SpawnFailed => {
-                !matches!(self.restart, RestartPolicy::No)
+            Outcome::AuthRequired | Outcome::MaxTurns | Outcome::Budget => {
+                !self.oneshot && matches!(self.restart, RestartPolicy::Always | RestartPolicy::UnlessStopped)
             }
+            Outcome::Failed
+            | Outcome::RateLimited
+            | Outcome::Overloaded
+            | Outcome::CheckFailed
+            | Outcome::Timeout
+            | Outcome::NoOutput
+            | Outcome::SpawnFailed => !matches!(self.restart, RestartPolicy::No),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::phase::Request;
 use super::verdict::StopReason;
-use crate::base::{ExitStatus, Outcome, RunId, State, Wall};
+use crate::base::{ExitStatus, Outcome, Report, RunId, State, Wall};
 
 /// What a firing does while a run is active (SCH-4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +58,56 @@ pub enum Event {
         /// How.
         status: ExitStatus,
     },
+    /// The run has written something.
+    Output(RunId),
+    /// The agent has stated its result and still runs (RUN-8).
+    Reported {
+        /// The run.
+        run: RunId,
+        /// What it states.
+        report: Report,
+    },
     /// Nothing of the run is alive.
-    Emptied(RunId),
+    Emptied {
+        /// The run.
+        run: RunId,
+        /// What its agent stated, now that all its output is read.
+        report: Option<Report>,
+    },
+    /// The check could not be started; answers [`Effect::Check`] in place of an exit.
+    CheckRefused {
+        /// The run.
+        run: RunId,
+        /// Why.
+        cause: String,
+    },
+    /// What it was parked for may be over.
+    Unpark,
     /// The policy is another one than it was.
     Revised,
     /// A deadline may have passed.
     Due,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// In one word.
+    pub outcome: Outcome,
+    /// Why; none for `ok` only.
+    pub cause: Option<String>,
+    /// Until when the limit lasts that it met, where that is known.
+    pub until: Option<Wall>,
+    /// Whether the agent stated its result and did not end by itself.
+    pub lingered: bool,
+}
+
+impl End {
+    /// An end of which nothing more is known.
+    #[must_use]
+    pub const fn new(outcome: Outcome, cause: Option<String>) -> Self {
+        Self { outcome, cause, until: None, lingered: false }
+    }
 }
 
 /// What is to be done about it, in this order.
@@ -84,17 +128,19 @@ pub enum Effect {
     StopTree(RunId),
     /// Kill everything of the run.
     KillTree(RunId),
+    /// Start the check of a run whose agent has ended well; its exit is told as the run's own.
+    Check(RunId),
     /// The run is over and nothing of it is alive.
     Ended {
         /// Which.
         run: RunId,
         /// How it ended.
-        outcome: Outcome,
-        /// Why; none for `ok` only.
-        cause: Option<String>,
+        end: End,
         /// The main process's status, if there was one.
         status: Option<ExitStatus>,
     },
+    /// It waits for somebody to log in.
+    Parked,
     /// The state that is shown is another one.
     Changed {
         /// Before.

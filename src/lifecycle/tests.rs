@@ -8,7 +8,7 @@ mod orders;
 
 use std::time::Duration;
 
-use super::{Chance, Effect, Event, Machine, Policy, Request, RestartPolicy, StopReason};
+use super::{Chance, Effect, End, Event, Machine, Policy, Request, RestartPolicy, StopReason};
 use crate::base::{ExitStatus, Mono, Now, Outcome, RunId, State, Trigger, Wall};
 
 /// A second.
@@ -37,6 +37,10 @@ pub(super) fn resident(restart: RestartPolicy) -> Policy {
         crash_loop_window: Duration::from_secs(60),
         max_attempts: 10,
         timeout: None,
+        first_output_timeout: None,
+        idle_timeout: None,
+        linger_timeout: Duration::from_secs(30),
+        check: None,
         stop_timeout: Duration::from_secs(10),
     }
 }
@@ -95,7 +99,7 @@ impl Rig {
     pub(super) fn exit(&mut self, status: ExitStatus) -> Vec<Effect> {
         let run = self.run();
         let mut effects = self.tell(Event::Exited { run, status });
-        effects.extend(self.tell(Event::Emptied(run)));
+        effects.extend(self.tell(Event::Emptied { run, report: None }));
         effects
     }
 
@@ -122,7 +126,7 @@ impl Rig {
 /// The outcome and cause of the run that ended.
 pub(super) fn verdict(effects: &[Effect]) -> Option<(Outcome, Option<&str>)> {
     effects.iter().find_map(|effect| match effect {
-        Effect::Ended { outcome, cause, .. } => Some((*outcome, cause.as_deref())),
+        Effect::Ended { end, .. } => Some((end.outcome, end.cause.as_deref())),
         _ => None,
     })
 }
@@ -183,7 +187,7 @@ fn at_most_one_run_is_alive() {
     rig.tell(Event::Stop(StopReason::Asked));
     assert_eq!(rig.tell(Event::Start(request(Trigger::Manual))), []);
     assert_eq!(launch(&rig.tell(Event::Exited { run, status: GOOD })), None);
-    assert_eq!(launch(&rig.tell(Event::Emptied(run))), Some((Trigger::Manual, 1)));
+    assert_eq!(launch(&rig.tell(Event::Emptied { run, report: None })), Some((Trigger::Manual, 1)));
 }
 
 /// LIF-8: what the shell says of a run that is over changes nothing.
@@ -206,7 +210,7 @@ fn late_answers_about_an_older_run_are_ignored() {
             Event::NotSpawned { run: old, cause: String::new() },
             Event::Busy { run: old, cause: String::new() },
             Event::Exited { run: old, status: GOOD },
-            Event::Emptied(old),
+            Event::Emptied { run: old, report: None },
         ] {
             assert_eq!(rig.tell(late), [], "while {before}");
         }

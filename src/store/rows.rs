@@ -10,21 +10,27 @@ use sha2::{Digest, Sha256};
 
 use super::error::StoreProblem;
 use crate::base::{HarnessName, RunId, Wall};
-use crate::wire::{Run, RunSkill};
+use crate::wire::{Run, RunSkill, Stretch};
 
 /// Reads runs; a condition and an order follow.
 pub(super) const SELECT: &str = "
     SELECT r.id, r.harness, r.trigger, r.attempt, r.planned_at, r.started_at, r.ended_at, r.outcome, r.cause,
            r.exit_code, r.signal, r.pid, r.adapter, r.command, r.workdir, r.definition_hash, r.log,
+           r.limit_until, r.lingered, r.missed_first, r.missed_last, r.missed_count,
+           r.process_start, r.agent_version, r.git_before, r.git_after, r.report, r.dropped_bytes,
            s.list AS skills
     FROM runs AS r LEFT JOIN skill_sets AS s ON s.id = r.skills ";
 
 /// Writes a run that is not there yet.
 pub(super) const INSERT: &str = "
     INSERT INTO runs (id, harness, trigger, attempt, planned_at, started_at, ended_at, outcome, cause,
-                      exit_code, signal, pid, adapter, command, workdir, definition_hash, log, skills)
+                      exit_code, signal, pid, adapter, command, workdir, definition_hash, log, skills,
+                      limit_until, lingered, missed_first, missed_last, missed_count, process_start,
+                      agent_version, git_before, git_after, report, dropped_bytes)
     VALUES (:id, :harness, :trigger, :attempt, :planned_at, :started_at, :ended_at, :outcome, :cause,
-            :exit_code, :signal, :pid, :adapter, :command, :workdir, :definition_hash, :log, :skills)";
+            :exit_code, :signal, :pid, :adapter, :command, :workdir, :definition_hash, :log, :skills,
+            :limit_until, :lingered, :missed_first, :missed_last, :missed_count, :process_start,
+            :agent_version, :git_before, :git_after, :report, :dropped_bytes)";
 
 /// Follows [`INSERT`] where the run may be there already.
 pub(super) const OR_REPLACE: &str = "
@@ -34,7 +40,13 @@ pub(super) const OR_REPLACE: &str = "
         outcome = excluded.outcome, cause = excluded.cause, exit_code = excluded.exit_code,
         signal = excluded.signal, pid = excluded.pid, adapter = excluded.adapter,
         command = excluded.command, workdir = excluded.workdir,
-        definition_hash = excluded.definition_hash, log = excluded.log, skills = excluded.skills";
+        definition_hash = excluded.definition_hash, log = excluded.log, skills = excluded.skills,
+        limit_until = excluded.limit_until, lingered = excluded.lingered,
+        missed_first = excluded.missed_first, missed_last = excluded.missed_last,
+        missed_count = excluded.missed_count, process_start = excluded.process_start,
+        agent_version = excluded.agent_version, git_before = excluded.git_before,
+        git_after = excluded.git_after, report = excluded.report,
+        dropped_bytes = excluded.dropped_bytes";
 
 /// Executes [`INSERT`] with or without [`OR_REPLACE`].
 pub(super) fn write(
@@ -61,6 +73,17 @@ pub(super) fn write(
         ":definition_hash": run.definition_hash,
         ":log": run.log,
         ":skills": skill_set(connection, &run.skills)?,
+        ":limit_until": run.until.map(|at| at.0),
+        ":lingered": run.lingered,
+        ":missed_first": run.missed.as_ref().map(|missed| missed.first.0),
+        ":missed_last": run.missed.as_ref().map(|missed| missed.last.0),
+        ":missed_count": run.missed.as_ref().map(|missed| missed.count),
+        ":process_start": run.process_start,
+        ":agent_version": run.agent_version,
+        ":git_before": run.git_before,
+        ":git_after": run.git_after,
+        ":report": run.report,
+        ":dropped_bytes": run.dropped_bytes,
     })?;
     Ok(())
 }
@@ -99,9 +122,18 @@ pub(super) fn read(row: &Row<'_>) -> Result<Run, StoreProblem> {
         ended_at: cells.instant("ended_at")?,
         outcome: row.get::<_, Option<String>>("outcome")?.map(|_| cells.word("outcome")).transpose()?,
         cause: row.get("cause")?,
+        until: cells.instant("limit_until")?,
+        lingered: row.get("lingered")?,
+        missed: cells.stretch()?,
         exit_code: row.get("exit_code")?,
         signal: row.get("signal")?,
         pid: row.get("pid")?,
+        process_start: row.get("process_start")?,
+        agent_version: row.get("agent_version")?,
+        git_before: row.get("git_before")?,
+        git_after: row.get("git_after")?,
+        report: row.get("report")?,
+        dropped_bytes: row.get("dropped_bytes")?,
         adapter: row.get("adapter")?,
         command: cells.list("command")?,
         workdir: row.get("workdir")?,
@@ -133,6 +165,13 @@ impl Cells<'_> {
     fn name(&self, column: &'static str) -> Result<HarnessName, StoreProblem> {
         let text: String = self.row.get(column)?;
         HarnessName::parse(&text).map_err(|cause| self.bad(column, cause))
+    }
+
+    fn stretch(&self) -> Result<Option<Stretch>, StoreProblem> {
+        let first = self.instant("missed_first")?;
+        let last = self.instant("missed_last")?;
+        let count: Option<u64> = self.row.get("missed_count")?;
+        Ok(first.zip(last).zip(count).map(|((first, last), count)| Stretch { first, last, count }))
     }
 
     fn instant(&self, column: &'static str) -> Result<Option<Wall>, StoreProblem> {

@@ -15,7 +15,8 @@ const APPLICATION: i32 = 0x6872_6e73;
 ///
 /// Version 1: instants are microseconds since 1970; a list is a JSON array;
 /// equal lists of skills are kept once; of a pruned run its window stays.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     CREATE TABLE skill_sets (
         id     INTEGER PRIMARY KEY,
         digest BLOB NOT NULL UNIQUE,
@@ -66,7 +67,21 @@ const STEPS: &[&str] = &["
         ended_at   INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX windows_by_end ON windows (ended_at);
-"];
+",
+    "
+    ALTER TABLE runs ADD COLUMN limit_until INTEGER;
+    ALTER TABLE runs ADD COLUMN lingered INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE runs ADD COLUMN missed_first INTEGER;
+    ALTER TABLE runs ADD COLUMN missed_last INTEGER;
+    ALTER TABLE runs ADD COLUMN missed_count INTEGER;
+    ALTER TABLE runs ADD COLUMN process_start INTEGER;
+    ALTER TABLE runs ADD COLUMN agent_version TEXT;
+    ALTER TABLE runs ADD COLUMN git_before TEXT;
+    ALTER TABLE runs ADD COLUMN git_after TEXT;
+    ALTER TABLE runs ADD COLUMN report TEXT;
+    ALTER TABLE runs ADD COLUMN dropped_bytes INTEGER NOT NULL DEFAULT 0;
+",
+];
 
 /// The newest version that this program knows.
 fn known() -> i64 {

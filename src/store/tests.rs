@@ -60,26 +60,8 @@ fn id(n: u32) -> RunId {
 
 /// A run that was decided `n` seconds after the epoch and nothing more.
 fn started(n: u32, harness: &str) -> Run {
-    Run {
-        id: id(n),
-        harness: name(harness),
-        trigger: Trigger::Manual,
-        attempt: 1,
-        planned_at: None,
-        started_at: Some(Wall(i64::from(n) * 1_000_000)),
-        ended_at: None,
-        outcome: None,
-        cause: None,
-        exit_code: None,
-        signal: None,
-        pid: None,
-        adapter: "generic".into(),
-        command: Vec::new(),
-        workdir: None,
-        definition_hash: "d0".into(),
-        log: None,
-        skills: Vec::new(),
-    }
+    let run = Run::new(id(n), name(harness), Trigger::Manual, "generic".into(), "d0".into());
+    Run { started_at: Some(Wall(i64::from(n) * 1_000_000)), ..run }
 }
 
 /// The same run, ended half a second later.

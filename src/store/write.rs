@@ -7,10 +7,11 @@ use rusqlite::{CachedStatement, Connection};
 
 use super::error::StoreProblem;
 use super::rows;
-use crate::wire::Record;
+use crate::wire::{Launched, Record};
 
 const SPAWNED: &str = "
-    UPDATE runs SET pid = ?2, command = ?3, workdir = coalesce(?4, workdir), log = coalesce(?5, log), skills = ?6
+    UPDATE runs SET pid = ?2, command = ?3, workdir = coalesce(?4, workdir), log = coalesce(?5, log), skills = ?6,
+                    process_start = nullif(?7, 0), report = ?8, git_before = ?9
     WHERE id = ?1";
 const FIRED: &str = "
     INSERT INTO firings (harness, expression, at) VALUES (?1, ?2, ?3)
@@ -37,7 +38,7 @@ impl<'c> Turn<'c> {
     pub(super) fn apply(&mut self, record: &Record) -> Result<(), StoreProblem> {
         let connection = self.connection;
         match record {
-            Record::RunStarted(run) | Record::Skipped(run) => {
+            Record::RunStarted(run) | Record::RunQueued(run) | Record::Skipped(run) => {
                 rows::write(connection, prepared(&mut self.insert, connection, rows::INSERT)?, run)
             }
             Record::RunEnded(run) => {
@@ -49,9 +50,17 @@ impl<'c> Turn<'c> {
                 let sql = [rows::INSERT, rows::OR_REPLACE, " WHERE runs.outcome IS NULL"].concat();
                 rows::write(connection, &mut connection.prepare(&sql)?, run)
             }
-            Record::RunSpawned { id, pid, command, workdir, log, skills } => {
-                let skills = rows::skill_set(connection, skills)?;
-                let values = (id.to_string(), pid, rows::list_text(command)?, workdir, log, skills);
+            Record::RunVersion { id, version } => {
+                let sql = "UPDATE runs SET agent_version = ?2 WHERE id = ?1";
+                connection.prepare_cached(sql)?.execute((id.to_string(), version))?;
+                Ok(())
+            }
+            Record::RunSpawned { id, facts } => {
+                let Launched { pid, process_start, command, workdir, log, skills, report, git_before } =
+                    facts;
+                let (command, skills) = (rows::list_text(command)?, rows::skill_set(connection, skills)?);
+                let id_text = id.to_string();
+                let values = (id_text, pid, command, workdir, log, skills, process_start, report, git_before);
                 match prepared(&mut self.spawned, connection, SPAWNED)?.execute(values)? {
                     0 => Err(StoreProblem::NoSuchRun(*id)),
                     _ => Ok(()),

@@ -19,6 +19,7 @@ impl Supervisor {
     pub(super) fn boot(&mut self, first: &Configuration, remembered: Remembered, turn: &mut Turn) {
         let Remembered { intents, last_firings, mut last_runs } = remembered;
         self.settings = Some(first.daemon.clone());
+        self.notify.clone_from(&first.notify);
         self.intents = intents;
         self.firings = last_firings;
         for (name, harness) in &first.harnesses {
@@ -37,6 +38,7 @@ impl Supervisor {
             return;
         }
         self.settings = Some(next.daemon.clone());
+        self.notify.clone_from(&next.notify);
         let present = self.slots.iter().filter(|(_, slot)| !slot.removed);
         let known: Vec<HarnessName> = present.map(|(name, _)| name.clone()).collect();
         let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::base::{ExitStatus, HarnessName, RunId, Trigger, Wall};
-use crate::config::{Configuration, Harness};
-use crate::wire::{ErrorBody, ErrorCode, EventKind, Record, Run, RunSkill};
+use crate::base::{ExitStatus, HarnessName, Report, RunId, Trigger, Wall};
+use crate::config::{Configuration, Harness, Notify};
+use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run};
 
 /// Who asked: the shell maps it to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +22,17 @@ pub struct Remembered {
     pub last_firings: BTreeMap<HarnessName, (String, Wall)>,
     /// The last ended run of each harness.
     pub last_runs: BTreeMap<HarnessName, Run>,
+}
+
+/// What is known of a run once nothing of it is alive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// What its agent stated (RUN-0).
+    pub report: Option<Report>,
+    /// The commit that the working directory's repository is at now.
+    pub git_after: Option<String>,
+    /// Bytes of output that the log could not take.
+    pub dropped_bytes: u64,
 }
 
 /// What happened.
@@ -76,16 +87,8 @@ pub enum Event {
     Spawned {
         /// The run.
         run: RunId,
-        /// Its main process.
-        pid: i32,
-        /// The argument vector without the prompt.
-        command: Vec<String>,
-        /// The working directory.
-        workdir: Option<String>,
-        /// The log file.
-        log: Option<String>,
-        /// The skills in force.
-        skills: Vec<RunSkill>,
+        /// What is known of it now.
+        facts: Launched,
     },
     /// A launch failed, or was cancelled in time.
     NotSpawned {
@@ -103,10 +106,44 @@ pub enum Event {
         /// How it ended.
         status: ExitStatus,
     },
-    /// Nothing of the run is alive and its output is drained; comes after [`Event::Exited`].
+    /// The run has written something; told for runs whose harness bounds the silence.
+    Output {
+        /// The run.
+        run: RunId,
+    },
+    /// The agent has stated its result while its process still runs (RUN-8).
+    Reported {
+        /// The run.
+        run: RunId,
+        /// What it states.
+        report: Report,
+    },
+    /// Nothing of the run is alive and its output is drained; comes after [`Event::Exited`],
+    /// and once more after a check.
     Emptied {
         /// The run.
         run: RunId,
+        /// What is known of it at its end.
+        rest: Rest,
+    },
+    /// The check could not be started; answers [`Effect::Check`].
+    CheckRefused {
+        /// The run.
+        run: RunId,
+        /// Why.
+        cause: String,
+    },
+    /// The version of the agent's program became known.
+    Version {
+        /// The run that asked for it.
+        run: RunId,
+        /// What the program says.
+        version: String,
+    },
+    /// The files that hold the login of a parked harness's agent have changed.
+    LoginChanged {
+        /// The harness.
+        harness: HarnessName,
     },
     /// A deadline has passed.
     Tick,
@@ -145,6 +182,31 @@ pub enum Effect {
     KillTree {
         /// The run.
         run: RunId,
+    },
+    /// Start the check of a run in the run's environment, workdir and log; told as the run's own
+    /// process by [`Event::Exited`] and [`Event::Emptied`], or [`Event::CheckRefused`].
+    Check {
+        /// The run.
+        run: RunId,
+        /// The definition that it was started with.
+        harness: Arc<Harness>,
+    },
+    /// The harness is parked: its login files are to be watched ([`Event::LoginChanged`]).
+    Park {
+        /// The harness.
+        harness: Arc<Harness>,
+    },
+    /// The harness is parked no more.
+    Unpark {
+        /// The harness.
+        harness: HarnessName,
+    },
+    /// Somebody wants to hear of the end of this run (RUN-5).
+    Notify {
+        /// By which command.
+        notify: Arc<Notify>,
+        /// The run.
+        run: Box<Run>,
     },
     /// To be committed before any launch of the same turn is executed.
     Record(Record),

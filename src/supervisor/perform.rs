@@ -4,21 +4,12 @@
 //! is recorded once.
 
 use super::asks::{Answer, line};
-use super::message::Effect;
-use super::slot::{Goal, Live, Waiter};
+use super::message::{Effect, Rest};
+use super::slot::{Goal, Live, Terms, Waiter};
 use super::{Supervisor, Turn};
 use crate::base::{ExitStatus, HarnessName, Outcome, RunId, Trigger, Wall};
-use crate::lifecycle::{Effect as Decision, Event as Order, Request, Standing, signal_name};
-use crate::wire::{ErrorBody, ErrorCode, EventKind, Record, Run, RunSkill};
-
-/// What the shell knows of a run once it is launched.
-pub(super) struct Facts {
-    pub(super) pid: i32,
-    pub(super) command: Vec<String>,
-    pub(super) workdir: Option<String>,
-    pub(super) log: Option<String>,
-    pub(super) skills: Vec<RunSkill>,
-}
+use crate::lifecycle::{Effect as Decision, End, Event as Order, Request, Standing, signal_name};
+use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run};
 
 impl Supervisor {
     /// Gives an order to a harness's machine and performs what it decides.
@@ -45,8 +36,14 @@ impl Supervisor {
             Decision::Cancel(run) => turn.effects.push(Effect::Cancel { run }),
             Decision::StopTree(run) => turn.effects.push(Effect::StopTree { run }),
             Decision::KillTree(run) => turn.effects.push(Effect::KillTree { run }),
-            Decision::Ended { run, outcome, cause, status } => {
-                self.ended(name, run, outcome, cause, status, turn);
+            Decision::Ended { run, end, status } => self.ended(name, run, end, status, turn),
+            Decision::Check(run) => {
+                let harness = self.slots.get(name).map(|slot| slot.harness.clone());
+                turn.effects.extend(harness.map(|harness| Effect::Check { run, harness }));
+            }
+            Decision::Parked => {
+                let harness = self.slots.get(name).map(|slot| slot.harness.clone());
+                turn.effects.extend(harness.map(|harness| Effect::Park { harness }));
             }
             Decision::Changed { from, to } => {
                 turn.effects.push(Effect::Emit(EventKind::StateChanged { harness: name.clone(), from, to }));
@@ -61,26 +58,9 @@ impl Supervisor {
 
     fn row(&self, name: &HarnessName, id: RunId, request: Request, attempt: u32) -> Option<Run> {
         let harness = &self.slots.get(name)?.harness;
-        Some(Run {
-            id,
-            harness: name.clone(),
-            trigger: request.trigger,
-            attempt,
-            planned_at: request.planned_at,
-            started_at: None,
-            ended_at: None,
-            outcome: None,
-            cause: None,
-            exit_code: None,
-            signal: None,
-            pid: None,
-            adapter: harness.adapter.id().to_owned(),
-            command: Vec::new(),
-            workdir: None,
-            definition_hash: harness.definition_hash.clone(),
-            log: None,
-            skills: Vec::new(),
-        })
+        let (adapter, hash) = (harness.adapter.id().to_owned(), harness.definition_hash.clone());
+        let run = Run::new(id, name.clone(), request.trigger, adapter, hash);
+        Some(Run { attempt, planned_at: request.planned_at, ..run })
     }
 
     fn launch(&mut self, name: &HarnessName, id: RunId, request: Request, attempt: u32, turn: &mut Turn) {
@@ -91,7 +71,7 @@ impl Supervisor {
         for waiter in &mut slot.waiters {
             waiter.run.get_or_insert(id);
         }
-        slot.live = Some(Live { run: run.clone(), launched: harness.clone(), refusal: None });
+        slot.live = Some(Live { run: run.clone(), terms: Terms::of(&harness), refusal: None });
         self.runs.insert(id, name.clone());
         let trigger = request.trigger;
         turn.effects.extend([
@@ -114,8 +94,7 @@ impl Supervisor {
         &mut self,
         name: &HarnessName,
         id: RunId,
-        outcome: Outcome,
-        cause: Option<String>,
+        end: End,
         status: Option<ExitStatus>,
         turn: &mut Turn,
     ) {
@@ -123,14 +102,16 @@ impl Supervisor {
         let Some(slot) = self.slots.get_mut(name) else { return };
         let Some(Live { mut run, refusal, .. }) = slot.live.take() else { return };
         run.ended_at = Some(turn.now.wall);
-        run.outcome = Some(outcome);
-        run.cause = cause;
+        run.outcome = Some(end.outcome);
+        run.cause = end.cause;
+        run.until = end.until;
+        run.lingered = end.lingered;
         match status {
             Some(ExitStatus::Code(code)) => run.exit_code = Some(code),
             Some(ExitStatus::Signal(number)) => run.signal = Some(signal_name(number)),
             None => {}
         }
-        let skipped = outcome == Outcome::Skipped;
+        let skipped = end.outcome == Outcome::Skipped;
         if !skipped {
             slot.last_run = Some(run.clone());
         }
@@ -158,18 +139,20 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn spawned(&mut self, run: RunId, facts: Facts, turn: &mut Turn) {
+    pub(super) fn spawned(&mut self, run: RunId, facts: Launched, turn: &mut Turn) {
         let Some(name) = self.runs.get(&run).cloned() else { return };
-        let Facts { pid, command, workdir, log, skills } = facts;
         if let Some(live) = self.slots.get_mut(&name).and_then(|slot| slot.live.as_mut()) {
-            live.run.pid = Some(pid);
-            live.run.command.clone_from(&command);
-            live.run.workdir.clone_from(&workdir);
-            live.run.log.clone_from(&log);
-            live.run.skills.clone_from(&skills);
+            let row = &mut live.run;
+            row.pid = Some(facts.pid);
+            row.process_start = (facts.process_start != 0).then_some(facts.process_start);
+            row.command.clone_from(&facts.command);
+            row.workdir.clone_from(&facts.workdir);
+            row.log.clone_from(&facts.log);
+            row.skills.clone_from(&facts.skills);
+            row.report.clone_from(&facts.report);
+            row.git_before.clone_from(&facts.git_before);
         }
-        let record = Record::RunSpawned { id: run, pid, command, workdir, log, skills };
-        turn.effects.push(Effect::Record(record));
+        turn.effects.push(Effect::Record(Record::RunSpawned { id: run, facts }));
         self.drive(&name, Order::Spawned(run), turn);
         let Some(slot) = self.slots.get_mut(&name) else { return };
         if slot.machine.standing() != Standing::Running(run) {
@@ -178,6 +161,25 @@ impl Supervisor {
         for waiter in slot.take_waiters(|waiter| waiter.run == Some(run) && waiter.goal == Goal::Runs) {
             let answer = Ok(line(&name, waiter.result, Some(run)));
             turn.effects.extend(self.asks.answer(waiter.ticket, &name, answer));
+        }
+    }
+
+    /// Nothing of the run is alive: what became known at its end goes into its row first.
+    pub(super) fn emptied(&mut self, run: RunId, rest: Rest, turn: &mut Turn) {
+        let Some(name) = self.runs.get(&run).cloned() else { return };
+        if let Some(live) = self.slots.get_mut(&name).and_then(|slot| slot.live.as_mut()) {
+            live.run.git_after = rest.git_after;
+            live.run.dropped_bytes = rest.dropped_bytes;
+        }
+        self.drive(&name, Order::Emptied { run, report: rest.report }, turn);
+    }
+
+    /// The version of the program that a run executes.
+    pub(super) fn version(&mut self, run: RunId, version: String, turn: &mut Turn) {
+        let Some(slot) = self.runs.get(&run).and_then(|name| self.slots.get_mut(name)) else { return };
+        if let Some(live) = &mut slot.live {
+            live.run.agent_version = Some(version.clone());
+            turn.effects.push(Effect::Record(Record::RunVersion { id: run, version }));
         }
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: `live` holds the run that the machine holds.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::firing::Timer;
 use super::message::Ticket;
@@ -16,10 +17,38 @@ use crate::wire::{ErrorCode, Run};
 pub(super) struct Live {
     /// Its row so far.
     pub(super) run: Run,
-    /// The definition that it was started with.
-    pub(super) launched: Arc<Harness>,
+    /// What it was started with.
+    pub(super) terms: Terms,
     /// The code of a launch that failed.
     pub(super) refusal: Option<ErrorCode>,
+}
+
+/// What a process keeps of the definition that it was started with, whatever a reload brings.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    launch_hash: String,
+    timeout: Option<Duration>,
+    first_output_timeout: Option<Duration>,
+    idle_timeout: Option<Duration>,
+    linger_timeout: Duration,
+    /// How long its check may take, if it has one.
+    check: Option<Duration>,
+    stop_timeout: Duration,
+}
+
+impl Terms {
+    pub(super) fn of(harness: &Harness) -> Self {
+        let watch = harness.watch();
+        Self {
+            launch_hash: harness.launch_hash.clone(),
+            timeout: harness.timeout(),
+            first_output_timeout: watch.and_then(|watch| watch.first_output_timeout),
+            idle_timeout: watch.and_then(|watch| watch.idle_timeout),
+            linger_timeout: watch.map_or(Duration::MAX, |watch| watch.linger_timeout),
+            check: watch.and_then(|watch| watch.check.as_ref()).map(|check| check.timeout),
+            stop_timeout: harness.stop_timeout,
+        }
+    }
 }
 
 /// What somebody waits for.
@@ -79,7 +108,7 @@ impl Slot {
     /// definition's, what belongs to the process is that one's it was started with.
     pub(super) fn policy(&self, settings: Option<&DaemonSettings>) -> Policy {
         let present = &self.harness;
-        let launched = self.live.as_ref().map_or(present, |live| &live.launched);
+        let terms = self.live.as_ref().map_or_else(|| Terms::of(present), |live| live.terms.clone());
         let numbers =
             settings.map(|s| (s.crash_loop_exits, s.crash_loop_window, s.max_attempts, s.backoff_max));
         let (crash_loop_exits, crash_loop_window, max_attempts, backoff_max) = numbers.unwrap_or_default();
@@ -91,14 +120,18 @@ impl Slot {
             crash_loop_exits,
             crash_loop_window,
             max_attempts,
-            timeout: launched.timeout(),
-            stop_timeout: launched.stop_timeout,
+            timeout: terms.timeout,
+            first_output_timeout: terms.first_output_timeout,
+            idle_timeout: terms.idle_timeout,
+            linger_timeout: terms.linger_timeout,
+            check: terms.check,
+            stop_timeout: terms.stop_timeout,
         }
     }
 
     /// Whether the running process has an older definition.
     pub(super) fn changed(&self) -> bool {
-        self.live.as_ref().is_some_and(|live| live.launched.launch_hash != self.harness.launch_hash)
+        self.live.as_ref().is_some_and(|live| live.terms.launch_hash != self.harness.launch_hash)
     }
 
     /// Whether it may be forgotten.

@@ -6,31 +6,53 @@
 use super::view::{Run, RunSkill};
 use crate::base::{HarnessName, RunId, Wall};
 
+/// What is known of a run once its program runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Launched {
+    /// Its main process.
+    pub pid: i32,
+    /// When that started, in clock ticks since boot; 0: unknown.
+    pub process_start: u64,
+    /// The argument vector without the prompt.
+    pub command: Vec<String>,
+    /// The working directory.
+    pub workdir: Option<String>,
+    /// The log file.
+    pub log: Option<String>,
+    /// The skills in force.
+    pub skills: Vec<RunSkill>,
+    /// The format of the machine-readable output.
+    pub report: Option<String>,
+    /// The commit that the working directory's repository is at.
+    pub git_before: Option<String>,
+}
+
 /// One fact for the state store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     /// A start was decided; committed before the program is executed (LIF-9).
     RunStarted(Run),
+    /// A run that waits for its turn: recorded when its slot is claimed; a [`Record::RunStarted`] follows.
+    RunQueued(Run),
     /// The program runs. What is absent here stays as the start recorded it.
     RunSpawned {
         /// The run.
         id: RunId,
-        /// Its main process.
-        pid: i32,
-        /// The argument vector without the prompt.
-        command: Vec<String>,
-        /// The working directory.
-        workdir: Option<String>,
-        /// The log file.
-        log: Option<String>,
-        /// The skills in force.
-        skills: Vec<RunSkill>,
+        /// What is known of it now.
+        facts: Launched,
+    },
+    /// The version of the agent's program became known while the run went on.
+    RunVersion {
+        /// The run.
+        id: RunId,
+        /// What the program says.
+        version: String,
     },
     /// A run ended: its whole final row.
     RunEnded(Run),
     /// A run whose supervisor went away: closed if it is still open, else left as it ended.
     RunLost(Run),
-    /// A slot fell due and was not run.
+    /// A slot fell due and was not run, or a stretch of slots was missed.
     Skipped(Run),
     /// A slot of a schedule is claimed: it must never be claimed again, not even after a power cut.
     Fired {

@@ -18,6 +18,17 @@ pub struct RunSkill {
     pub hash: String,
 }
 
+/// Slots that were missed one after the other (SCH-11).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// The first of them.
+    pub first: Wall,
+    /// The last of them.
+    pub last: Wall,
+    /// How many.
+    pub count: u64,
+}
+
 /// One run: a start, or a slot that was not run (RUN-1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -44,6 +55,15 @@ pub struct Run {
     /// Why, in words; present for every outcome but `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Until when the limit lasts that it met, where the agent says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Wall>,
+    /// Whether the agent stated its result and did not end by itself (RUN-8).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lingered: bool,
+    /// The slots that it stands for, when they were missed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Stretch>,
     /// The exit status of the main process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -53,22 +73,82 @@ pub struct Run {
     /// The main process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
+    /// When the main process started, in clock ticks since the machine's boot: with the pid its identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_start: Option<u64>,
     /// The adapter's id.
     pub adapter: String,
+    /// What the agent's program says of its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
     /// The argument vector without the prompt.
     #[serde(default)]
     pub command: Vec<String>,
     /// The working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workdir: Option<String>,
+    /// The commit that the working directory's repository was at before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_before: Option<String>,
+    /// The same after the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_after: Option<String>,
     /// Hash of the definition that it ran with.
     pub definition_hash: String,
     /// The log file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// The format of the machine-readable output that the log holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+    /// Bytes of output that the log could not take.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped_bytes: u64,
     /// The skills in force.
     #[serde(default)]
     pub skills: Vec<RunSkill>,
+}
+
+impl Run {
+    /// A first attempt of which nothing more is known.
+    #[must_use]
+    pub const fn new(
+        id: RunId,
+        harness: HarnessName,
+        trigger: Trigger,
+        adapter: String,
+        definition_hash: String,
+    ) -> Self {
+        Self {
+            id,
+            harness,
+            trigger,
+            attempt: 1,
+            planned_at: None,
+            started_at: None,
+            ended_at: None,
+            outcome: None,
+            cause: None,
+            until: None,
+            lingered: false,
+            missed: None,
+            exit_code: None,
+            signal: None,
+            pid: None,
+            process_start: None,
+            adapter,
+            agent_version: None,
+            command: Vec::new(),
+            workdir: None,
+            git_before: None,
+            git_after: None,
+            definition_hash,
+            log: None,
+            report: None,
+            dropped_bytes: 0,
+            skills: Vec::new(),
+        }
+    }
 }
 
 /// Why a harness waits.
@@ -77,6 +157,14 @@ pub struct Run {
 pub enum WaitingReason {
     /// For its restart delay.
     Backoff,
+    /// For the end of a limit that its agent met.
+    Limit,
+    /// For somebody to log in: it is parked until it is started or its login changes.
+    Login,
+    /// For room among the runs that may go on at once.
+    Queue,
+    /// For another run in the same working directory.
+    Workdir,
 }
 
 /// What a harness waits for.
@@ -334,4 +422,14 @@ pub struct StatusView {
     /// What is wrong with the daemon itself, in words.
     #[serde(default)]
     pub trouble: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to this")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to this")]
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
 }

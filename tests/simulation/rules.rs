@@ -103,7 +103,11 @@ impl Rules {
                 self.count("flapping");
                 Ok(())
             }
-            Effect::Emit(_) => Ok(()),
+            Effect::Emit(_)
+            | Effect::Check { .. }
+            | Effect::Park { .. }
+            | Effect::Unpark { .. }
+            | Effect::Notify { .. } => Ok(()),
             Effect::Reply { ticket, result } => {
                 let running = |reply: &Value| reply["harnesses"][0]["result"] == "already-running";
                 if result.as_ref().map_or(true, running) {
@@ -167,7 +171,11 @@ impl Rules {
                 let new = known.slots.insert(*at);
                 rule(new && *at <= now.wall, || format!("{harness}: slot {} again", at.rfc3339()))
             }
-            Record::Fired { .. } | Record::RunSpawned { .. } | Record::Intent { .. } => Ok(()),
+            Record::Fired { .. }
+            | Record::RunQueued(_)
+            | Record::RunSpawned { .. }
+            | Record::RunVersion { .. }
+            | Record::Intent { .. } => Ok(()),
         }
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use harnessd::base::{ExitStatus, HarnessName, Mono, RunId};
-use harnessd::supervisor::{Effect, Event};
-use harnessd::wire::ErrorCode;
+use harnessd::supervisor::{Effect, Event, Rest};
+use harnessd::wire::{ErrorCode, Launched};
 
 use crate::dice::Dice;
 
@@ -79,8 +79,7 @@ impl Shell {
                     ExitStatus::Signal(11),
                 ]);
                 process.stage = Stage::Alive { at: lifetime.map(|time| now + time), status };
-                let (command, skills) = (vec!["x".to_owned()], Vec::new());
-                Event::Spawned { run, pid: 1, command, workdir: None, log: None, skills }
+                Event::Spawned { run, facts: Launched { pid: 1, ..Launched::default() } }
             }
             Stage::Launching { works: false, met, .. } => {
                 self.0.remove(&run);
@@ -100,7 +99,7 @@ impl Shell {
             }
             Stage::Leftovers { .. } => {
                 self.0.remove(&run);
-                Event::Emptied { run }
+                Event::Emptied { run, rest: Rest::default() }
             }
         }
     }

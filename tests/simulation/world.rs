@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use harnessd::adapter::Registry;
 use harnessd::base::{HarnessName, Mono, Now, State, Wall};
-use harnessd::config::{Configuration, DaemonSettings, Harness, Mode, Origin, Timetable, Work};
+use harnessd::config::{Configuration, DaemonSettings, Harness, Mode, Origin, Timetable, Watch, Work};
 use harnessd::lifecycle::RestartPolicy;
 use harnessd::schedule::{Overlap, Schedule};
 use harnessd::supervisor::{Event, Remembered, Supervisor, Ticket};
@@ -216,12 +216,11 @@ impl World {
         let restart = *dice.pick(RestartPolicy::ALL);
         let expression = *dice.pick(&["@every 45s", "@every 10m", "@hourly"]);
         let schedule = dice.chance(60).then(|| Timetable {
-            expression: Schedule::parse(expression).unwrap(),
-            timezone: Tz::UTC,
             overlap: *dice.pick(&[Overlap::Skip, Overlap::Queue, Overlap::Replace]),
+            ..Timetable::new(Schedule::parse(expression).unwrap(), Tz::UTC)
         });
         let timeout = dice.chance(40).then(|| dice.time(Duration::from_secs(90)));
-        let oneshot = Mode::OneShot { restart, schedule, timeout };
+        let oneshot = Mode::OneShot { restart, schedule, timeout, watch: Watch::default() };
         let mode = if dice.chance(50) { Mode::Resident { restart } } else { oneshot };
         let name = HarnessName::parse(text).unwrap();
         let harness = Harness {
@@ -238,6 +237,9 @@ impl World {
             env: BTreeMap::new(),
             skill_paths: Vec::new(),
             use_default_skill_paths: true,
+            exclusive: false,
+            memory_max: None,
+            cpu_weight: None,
             tty: false,
             stop_signal: 15,
             stop_timeout: Duration::from_secs(dice.roll(15)),
@@ -254,18 +256,16 @@ impl World {
         let harnesses = self.harnesses.iter();
         Arc::new(Configuration {
             daemon: DaemonSettings {
-                state_dir: None,
-                socket: None,
                 watch: false,
                 crash_loop_exits: 3,
                 crash_loop_window: WINDOW,
                 max_attempts: self.max_attempts,
                 backoff_max: CAP,
-                skill_max_files: 100,
-                skill_max_bytes: 1 << 20,
+                ..DaemonSettings::default()
             },
             harnesses: harnesses.map(|(name, one)| (name.clone(), Arc::new(one.clone()))).collect(),
             registry: Registry::builtin(),
+            notify: None,
             files: Vec::new(),
         })
     }

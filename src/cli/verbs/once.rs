@@ -60,11 +60,14 @@ pub(in crate::cli) fn perform(
 
 /// The harness without what would start it again.
 fn just_once(harness: &Harness) -> Harness {
-    let mode = match harness.mode {
+    let mode = match &harness.mode {
         Mode::Resident { .. } => Mode::Resident { restart: RestartPolicy::No },
-        Mode::OneShot { timeout, .. } => {
-            Mode::OneShot { restart: RestartPolicy::No, schedule: None, timeout }
-        }
+        Mode::OneShot { timeout, watch, .. } => Mode::OneShot {
+            restart: RestartPolicy::No,
+            schedule: None,
+            timeout: *timeout,
+            watch: watch.clone(),
+        },
     };
     Harness { mode, enabled: false, ..harness.clone() }
 }

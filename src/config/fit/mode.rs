@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::base::Diagnostic;
 use crate::config::Context;
 use crate::config::codes::{ENABLED_WITH_SCHEDULE, NEEDS_ONESHOT, NEEDS_SCHEDULE, RESTART_WITH_SCHEDULE};
-use crate::config::model::{Mode, Timetable};
+use crate::config::model::{Mode, Timetable, Watch};
 use crate::config::raw::RawHarness;
 use crate::config::scope::Scope;
 use crate::lifecycle::RestartPolicy;
@@ -69,13 +69,13 @@ pub(in crate::config) fn mode(
         return (Mode::Resident { restart: restart.unwrap_or(RestartPolicy::Always) }, enabled);
     }
     let schedule = expression.map(|expression| Timetable {
-        expression,
-        timezone: raw.timezone.as_ref().map_or(context.zone, |zone| zone.0),
         overlap: raw.overlap.as_ref().map(|overlap| overlap.0).unwrap_or_default(),
+        ..Timetable::new(expression, raw.timezone.as_ref().map_or(context.zone, |zone| zone.0))
     });
     let usual = schedule.as_ref().map(|_| SCHEDULED_TIMEOUT);
     let timeout = raw.timeout.as_ref().map(|bound| bound.0.0).or(usual);
-    (Mode::OneShot { restart: restart.unwrap_or(RestartPolicy::No), schedule, timeout }, enabled)
+    let watch = Watch::default();
+    (Mode::OneShot { restart: restart.unwrap_or(RestartPolicy::No), schedule, timeout, watch }, enabled)
 }
 
 /// A schedule admits `no` and `on-failure` only.

@@ -113,7 +113,12 @@ fn defaults_that_depend_on_the_kind_of_harness() {
     assert_eq!(made("resident").mode, Mode::Resident { restart: RestartPolicy::Always });
     assert_eq!(
         made("once").mode,
-        Mode::OneShot { restart: RestartPolicy::No, schedule: None, timeout: None }
+        Mode::OneShot {
+            restart: RestartPolicy::No,
+            schedule: None,
+            timeout: None,
+            watch: crate::config::Watch::default()
+        }
     );
     assert_eq!(made("due").timeout(), Some(Duration::from_secs(3600)));
     assert_eq!(made("due").timetable().unwrap().timezone, chrono_tz::Tz::Europe__Berlin);

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use super::{Machine, Turn};
-use crate::base::{ExitStatus, Outcome, RunId};
+use crate::base::{ExitStatus, Outcome, Report, RunId};
 use crate::lifecycle::phase::{After, Ended, Grace, Phase};
-use crate::lifecycle::step::Effect;
+use crate::lifecycle::step::{Effect, End};
 use crate::lifecycle::tally::Next;
 use crate::lifecycle::verdict::{StopReason, of_exit};
 
@@ -36,7 +36,7 @@ impl Machine {
     pub(super) fn not_spawned(&mut self, run: RunId, outcome: Outcome, cause: String, turn: &mut Turn<'_>) {
         match self.phase {
             Phase::Starting { run: own, after, wanted } if own == run => {
-                turn.effects.push(Effect::Ended { run, outcome, cause: Some(cause), status: None });
+                turn.effects.push(Effect::Ended { run, end: End::new(outcome, Some(cause)), status: None });
                 match (outcome, after) {
                     (Outcome::Skipped, After::Policy) => self.give_way(wanted, turn),
                     _ => self.follow_up(outcome, Duration::ZERO, after, turn),
@@ -44,7 +44,8 @@ impl Machine {
             }
             Phase::Cancelling { run: own, reason, after, .. } if own == run => {
                 let outcome = reason.outcome();
-                turn.effects.push(Effect::Ended { run, outcome, cause: Some(reason.cause()), status: None });
+                let end = End::new(outcome, Some(reason.cause()));
+                turn.effects.push(Effect::Ended { run, end, status: None });
                 self.follow_up(outcome, Duration::ZERO, after, turn);
             }
             _ => {}
@@ -70,16 +71,19 @@ impl Machine {
         }
     }
 
-    pub(super) fn emptied(&mut self, run: RunId, turn: &mut Turn<'_>) {
+    pub(super) fn emptied(&mut self, run: RunId, report: Option<Report>, turn: &mut Turn<'_>) {
         let Phase::Ending { run: own, ended, lasted, after, .. } = self.phase else { return };
         if own != run {
             return;
         }
         let ((outcome, cause), status) = match ended {
-            Ended::Itself(status) => (of_exit(status), Some(status)),
+            Ended::Itself(status) => (
+                report.map_or_else(|| of_exit(status), |report| (report.outcome, report.cause)),
+                Some(status),
+            ),
             Ended::Told(reason, status) => ((reason.outcome(), Some(reason.cause())), status),
         };
-        turn.effects.push(Effect::Ended { run, outcome, cause, status });
+        turn.effects.push(Effect::Ended { run, end: End::new(outcome, cause), status });
         self.follow_up(outcome, lasted, after, turn);
     }
 

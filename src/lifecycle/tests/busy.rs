@@ -28,7 +28,7 @@ fn a_start_that_meets_another_process_is_skipped() {
             assert_eq!(
                 rig.meet(),
                 [
-                    Effect::Ended { run, outcome: Outcome::Skipped, cause, status: None },
+                    Effect::Ended { run, end: End::new(Outcome::Skipped, cause), status: None },
                     Effect::Changed { from: State::Starting, to: State::Stopped },
                 ]
             );

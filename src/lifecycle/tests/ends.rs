@@ -93,7 +93,7 @@ fn leftovers_are_stopped_then_killed_before_the_run_ends() {
     );
     assert_eq!(rig.until_due(), rig.policy.stop_timeout);
     assert_eq!(rig.due(), [Effect::KillTree(run)]);
-    let effects = rig.tell(Event::Emptied(run));
+    let effects = rig.tell(Event::Emptied { run, report: None });
     assert_eq!(verdict(&effects), Some((Outcome::Failed, Some("exit status 3"))));
     assert_eq!(rig.state(), State::Stopped);
 }

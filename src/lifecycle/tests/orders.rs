@@ -16,12 +16,11 @@ fn a_stop_is_graceful_then_not() {
     assert_eq!(rig.due(), [Effect::KillTree(run)]);
     assert_eq!(rig.tell(Event::Exited { run, status: ExitStatus::Signal(9) }), [Effect::KillTree(run)]);
     assert_eq!(
-        rig.tell(Event::Emptied(run)),
+        rig.tell(Event::Emptied { run, report: None }),
         [
             Effect::Ended {
                 run,
-                outcome: Outcome::Stopped,
-                cause: Some("asked to stop".to_owned()),
+                end: End::new(Outcome::Stopped, Some("asked to stop".to_owned())),
                 status: Some(ExitStatus::Signal(9)),
             },
             Effect::Changed { from: State::Stopping, to: State::Stopped },
@@ -82,7 +81,10 @@ fn a_stop_while_leftovers_are_swept_ends_it_there() {
     rig.tell(Event::Exited { run, status: BAD });
     assert_eq!(rig.tell(Event::Stop(StopReason::Asked)), []);
     assert_eq!(rig.machine.standing(), Standing::Ending { run, by_hand: true, followed: false });
-    assert_eq!(verdict(&rig.tell(Event::Emptied(run))), Some((Outcome::Failed, Some("exit status 3"))));
+    assert_eq!(
+        verdict(&rig.tell(Event::Emptied { run, report: None })),
+        Some((Outcome::Failed, Some("exit status 3")))
+    );
     assert_eq!((rig.state(), rig.machine.deadline()), (State::Stopped, None));
 }
 
@@ -93,7 +95,7 @@ fn a_restart_stops_and_starts() {
     let run = rig.start();
     assert_eq!(rig.tell(Event::Restart(request(Trigger::Manual)))[0], Effect::StopTree(run));
     rig.tell(Event::Exited { run, status: ExitStatus::Signal(15) });
-    let effects = rig.tell(Event::Emptied(run));
+    let effects = rig.tell(Event::Emptied { run, report: None });
     assert_eq!(verdict(&effects), Some((Outcome::Stopped, Some("asked to restart"))));
     assert_eq!(launch(&effects), Some((Trigger::Manual, 1)));
     assert_eq!(shown(&effects), [State::Starting]);

@@ -3,7 +3,7 @@
 use super::{State, ended, id, name, skills, skipped, started};
 use crate::base::{Outcome, Trigger, Wall};
 use crate::store::{PrunedRun, RunQuery, StoreProblem};
-use crate::wire::{Record, Run};
+use crate::wire::{Launched, Record, Run, Stretch};
 
 /// A run with every field set, each to a value of its own.
 fn full(n: u32) -> Run {
@@ -17,13 +17,22 @@ fn full(n: u32) -> Run {
         ended_at: Some(Wall(1_764_504_002_000_003)),
         outcome: Some(Outcome::Timeout),
         cause: Some("ran longer than 1 h: é \0 '".into()),
+        until: Some(Wall(1_764_504_003_000_004)),
+        lingered: true,
+        missed: Some(Stretch { first: Wall(5), last: Wall(7), count: 3 }),
         exit_code: Some(-7),
         signal: Some("SIGTERM".into()),
         pid: Some(4711),
+        process_start: Some(815),
         adapter: "claude-code".into(),
+        agent_version: Some("2.1.332 (Claude Code)".into()),
         command: vec!["claude".into(), "-p".into(), String::new(), "a\nb".into()],
         workdir: Some("/home/u/app".into()),
+        git_before: Some("c0ffee".into()),
+        git_after: Some("facade".into()),
         definition_hash: "ab12".into(),
+        report: Some("claude-code".into()),
+        dropped_bytes: 1 << 40,
         log: Some("/state/logs/web@sweep/x.log".into()),
         skills: skills(&["deploy", "review"]),
     }
@@ -67,15 +76,23 @@ fn a_run_is_started_then_spawned_then_ended() {
 
     let spawned = Record::RunSpawned {
         id: run.id,
-        pid: 99,
-        command: vec!["sleep".into(), "9".into()],
-        workdir: None,
-        log: Some("/l".into()),
-        skills: skills(&["a"]),
+        facts: Launched {
+            pid: 99,
+            process_start: 7,
+            command: vec!["sleep".into(), "9".into()],
+            log: Some("/l".into()),
+            skills: skills(&["a"]),
+            report: Some("codex".into()),
+            git_before: Some("c0ffee".into()),
+            workdir: None,
+        },
     };
     store.commit(&[spawned]).unwrap();
     let alive = Run {
         pid: Some(99),
+        process_start: Some(7),
+        report: Some("codex".into()),
+        git_before: Some("c0ffee".into()),
         command: vec!["sleep".into(), "9".into()],
         log: Some("/l".into()),
         skills: skills(&["a"]),
@@ -108,11 +125,7 @@ fn a_turn_is_remembered_whole_or_not_at_all() {
     let mut store = state.open();
     let spawned = |n| Record::RunSpawned {
         id: id(n),
-        pid: 1,
-        command: Vec::new(),
-        workdir: None,
-        log: None,
-        skills: skills(&["a"]),
+        facts: Launched { pid: 1, skills: skills(&["a"]), ..Launched::default() },
     };
     let turn = [
         Record::RunStarted(started(1, "tick")),

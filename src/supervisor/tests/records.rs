@@ -11,17 +11,7 @@ fn a_start_is_recorded_before_its_launch() {
     let launched = at(|effect| matches!(effect, Effect::Launch { .. }));
     assert!(recorded < launched);
     let run = rig.spawn("a");
-    assert_eq!(
-        rig.effects[0],
-        Effect::Record(Record::RunSpawned {
-            id: run,
-            pid: 4711,
-            command: vec!["true".to_owned()],
-            workdir: Some("/w".to_owned()),
-            log: Some("/l".to_owned()),
-            skills: Vec::new()
-        })
-    );
+    assert_eq!(rig.effects[0], Effect::Record(Record::RunSpawned { id: run, facts: super::launched() }));
 }
 
 /// RUN-1: a run's row says what it was, from its start to its end.
@@ -33,24 +23,17 @@ fn the_final_row_is_whole() {
     rig.pass(MINUTE);
     rig.exit("a", ExitStatus::Signal(11));
     let expected = Run {
-        id,
-        harness: name("a"),
-        trigger: Trigger::Boot,
-        attempt: 1,
-        planned_at: None,
         started_at: Some(started),
         ended_at: Some(started + MINUTE),
         outcome: Some(crate::base::Outcome::Failed),
         cause: Some("killed by SIGSEGV".to_owned()),
-        exit_code: None,
         signal: Some("SIGSEGV".to_owned()),
         pid: Some(4711),
-        adapter: "generic".to_owned(),
+        process_start: Some(815),
         command: vec!["true".to_owned()],
         workdir: Some("/w".to_owned()),
-        definition_hash: "definition-1".to_owned(),
         log: Some("/l".to_owned()),
-        skills: Vec::new(),
+        ..Run::new(id, name("a"), Trigger::Boot, "generic".to_owned(), "definition-1".to_owned())
     };
     assert_eq!(rig.ended(), Some(&expected));
     assert_eq!(rig.fleet.view(&name("a")).unwrap().last_run, Some(expected));
@@ -78,7 +61,7 @@ fn a_run_ends_when_its_tree_is_empty() {
     assert!(rig.effects.contains(&Effect::StopTree { run }));
     rig.tick_after(SECOND * 10);
     assert_eq!(rig.effects, [Effect::KillTree { run }]);
-    rig.tell(Event::Emptied { run });
+    rig.tell(Event::Emptied { run, rest: Rest::default() });
     assert!(rig.ended().is_some());
 }
 
@@ -186,7 +169,7 @@ fn unknown_runs_are_ignored() {
         spawned(run),
         Event::NotSpawned { run, cause: String::new(), code: ErrorCode::Internal },
         Event::Exited { run, status: GOOD },
-        Event::Emptied { run },
+        Event::Emptied { run, rest: Rest::default() },
     ] {
         rig.tell(late);
         assert_eq!(rig.effects, []);

@@ -91,7 +91,12 @@ fn what_is_consulted_at_the_end_applies_at_once() {
 #[test]
 fn a_new_timeout_does_not_cut_what_runs() {
     let bounded = || {
-        let mode = Mode::OneShot { restart: RestartPolicy::No, schedule: None, timeout: Some(MINUTE) };
+        let mode = Mode::OneShot {
+            restart: RestartPolicy::No,
+            schedule: None,
+            timeout: Some(MINUTE),
+            watch: Watch::default(),
+        };
         edited(Harness { mode, ..oneshot("a") })
     };
     let mut rig = Rig::boot([oneshot("a")]);

@@ -118,7 +118,7 @@ fn a_stop_in_flight_wins_over_a_start() {
         assert_eq!(rig.intents(), [], "a refused start is not remembered");
         assert_eq!(rig.start("a", true), None);
         rig.tell(Event::Exited { run, status: GOOD });
-        rig.tell(Event::Emptied { run });
+        rig.tell(Event::Emptied { run, rest: Rest::default() });
         assert_eq!(rig.launches(), [("a".to_owned(), Trigger::Manual, 1)]);
         rig.spawn("a");
         assert_eq!(word(rig.last_reply()), "started");
@@ -148,7 +148,7 @@ fn a_waiting_stop_answers_when_nothing_is_alive() {
     assert_eq!(rig.stop("a", true), None);
     rig.tell(Event::Exited { run, status: GOOD });
     assert_eq!(rig.last_reply(), None);
-    rig.tell(Event::Emptied { run });
+    rig.tell(Event::Emptied { run, rest: Rest::default() });
     assert_eq!(word(rig.last_reply()), "stopped");
 }
 
@@ -222,7 +222,7 @@ fn once_is_refused_while_the_harness_is_active() {
     let run = rig.run("a");
     rig.tell(Event::Exited { run, status: BAD });
     assert_eq!(once(&mut rig), busy("is still being ended"));
-    rig.tell(Event::Emptied { run });
+    rig.tell(Event::Emptied { run, rest: Rest::default() });
     assert_eq!(once(&mut rig), busy("waits to be restarted"));
 }
 
