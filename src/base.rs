@@ -5,6 +5,7 @@
 //! clock, a file or the environment.
 
 mod diagnostic;
+pub mod micros;
 mod name;
 mod nearest;
 mod quantity;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// An instant of the monotonic clock, since the machine's boot. It stands
 /// still while the machine is suspended; delays and timeouts are measured on it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Mono(pub Duration);
 
 impl Mono {

@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::{Random, RunId, RunIds, Wall};
 
 /// Per mille that a delay is shortened or lengthened by, at most.
 const JITTER: u64 = 100;
 
 /// A seeded source of run ids and jitter, shared by all machines of a fleet.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Chance {
     ids: RunIds,
     random: Random,

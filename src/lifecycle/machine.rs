@@ -8,6 +8,8 @@ mod orders;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::chance::Chance;
 use super::phase::{After, Ended, Grace, Phase, Request, Standing};
 use super::policy::Policy;
@@ -19,7 +21,7 @@ use crate::base::{Mono, Now, Outcome, RunId, State, Trigger, Wall};
 const KILL_AGAIN: Duration = Duration::from_secs(1);
 
 /// One harness's machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Machine {
     phase: Phase,
     tally: Tally,

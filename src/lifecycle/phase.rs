@@ -1,22 +1,28 @@
 //! Where a harness stands; each phase owns exactly the data that is valid in it.
+//!
+//! Phases cross a re-execution as JSON (CTL-11): a field that is added to one needs a
+//! `#[serde(default)]`, so that what another version wrote can still be read.
 
 use std::time::Duration;
 
-use crate::base::{ExitStatus, Mono, Outcome, RunId, Trigger, Wall};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{ExitStatus, Mono, Outcome, RunId, Trigger, Wall, micros};
 
 use super::verdict::StopReason;
 
 /// A start that was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Why.
     pub trigger: Trigger,
     /// The slot of the schedule, for a firing.
+    #[serde(default, with = "micros::option")]
     pub planned_at: Option<Wall>,
 }
 
 /// What follows the run that is alive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum After {
     /// The restart policy decides.
     Policy,
@@ -29,7 +35,7 @@ pub(super) enum After {
 }
 
 /// Who ended a run whose process is still, or whose leftovers are, alive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ended {
     /// Its main process ended by itself; leftovers remain.
     Itself(ExitStatus),
@@ -38,7 +44,7 @@ pub(super) enum Ended {
 }
 
 /// The grace before KILL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Grace {
     /// KILL is due then.
     Until(Mono),
@@ -47,14 +53,19 @@ pub(super) enum Grace {
 }
 
 /// Where a harness stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// Nothing runs, nothing is due.
     Stopped,
     /// Given up, or it could not be started.
     Failed,
     /// Nothing runs; it is started again at `until`.
-    Backoff { until: Mono, until_wall: Wall, outcome: Outcome },
+    Backoff {
+        until: Mono,
+        #[serde(with = "micros")]
+        until_wall: Wall,
+        outcome: Outcome,
+    },
     /// A launch was asked of the shell. `wanted`: the harness is to run even if this launch meets
     /// a run of another process; by which outcome the policy judges that.
     Starting { run: RunId, after: After, wanted: Option<Outcome> },

@@ -6,11 +6,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::policy::Policy;
 use crate::base::{Mono, Outcome};
 
 /// The history since the last start that was asked for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Tally {
     /// Consecutive failed attempts, quick or slow.
     failures: u32,

@@ -2,13 +2,16 @@
 //!
 //! Invariant: every outcome but `ok` comes with a cause.
 
-use crate::base::{ExitStatus, Outcome, Wall, duration_text};
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{ExitStatus, Outcome, Wall, duration_text, micros};
 
 use super::signal::signal_name;
 
 /// Why a run is being ended from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StopReason {
     /// Somebody asked for it.
     Asked,
@@ -23,7 +26,7 @@ pub enum StopReason {
     /// It ran longer than this.
     Timeout(Duration),
     /// The firing of this slot takes its place.
-    Replaced(Wall),
+    Replaced(#[serde(with = "micros")] Wall),
 }
 
 impl StopReason {
