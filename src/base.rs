@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod signal;
 mod time;
+mod version;
 
 pub use diagnostic::{Diagnostic, Place, Related, Severity, SourceText, Sources};
 pub use name::{HarnessName, NameError, is_name};
@@ -26,3 +27,4 @@ pub use report::Report;
 pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger, UnknownWord};
 pub use signal::{signal_name, signal_names, signal_number};
 pub use time::{Mono, Now, Wall};
+pub use version::{same_minor, version};

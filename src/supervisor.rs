@@ -12,6 +12,7 @@ mod firing;
 mod message;
 mod perform;
 mod slot;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod verbs;
@@ -29,6 +30,7 @@ use asks::Asks;
 use slot::Slot;
 
 pub use message::{Effect, Event, Remembered, Rest, Ticket};
+pub use snapshot::{Remnant, Snapshot};
 
 /// How far the real-time clock may lag before it counts as having gone back,
 /// in microseconds: slewing stays below it.

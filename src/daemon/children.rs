@@ -40,6 +40,7 @@ impl Daemon {
                 Reaped::Leftover(run) => {
                     touched.insert(run);
                 }
+                Reaped::Errand => self.probe_ended(pid, status),
                 Reaped::Unclaimed => {}
             }
         }

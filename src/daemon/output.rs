@@ -1,5 +1,7 @@
 //! From a child's terminal or pipe into its run's log, without ever waiting (RUN-3).
 
+mod handed;
+
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::rc::Rc;
@@ -15,6 +17,8 @@ use crate::host::logs::LogWriter;
 use crate::host::process::{Output as Read, read_output, write_some};
 use crate::host::terminal::Responder;
 use crate::host::terminal::{COLUMNS, ROWS};
+
+pub(super) use handed::HandedOutput;
 
 /// Bytes taken from one child before others get their turn.
 const TURN: usize = 1 << 20;

@@ -5,6 +5,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+mod handed;
+
 use super::{Supervisor, Turn};
 use crate::base::{HarnessName, Wall};
 use crate::config::Timetable;
@@ -13,6 +15,7 @@ use crate::schedule::Overlap;
 use crate::wire::Record;
 
 use super::message::Effect;
+pub(super) use handed::HandedTimer;
 
 /// An armed schedule.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 
 use nix::libc;
+use serde::{Deserialize, Serialize};
 
 use super::proc::{Facts, children_of_self, descendants, facts, run_id_of};
 use super::signal_exactly;
@@ -22,6 +23,8 @@ pub enum Reaped {
     Main(RunId),
     /// A process that some run has left behind.
     Leftover(RunId),
+    /// A child that served the daemon itself.
+    Errand,
     /// An orphan that no run could be told of.
     Unclaimed,
 }
@@ -35,8 +38,10 @@ pub struct Refused {
     pub error: io::Error,
 }
 
-/// The runs and their processes.
-#[derive(Debug, Default)]
+/// The runs and their processes. They can be written down and read back (CTL-11): a process that
+/// executes another program keeps its children.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Family {
     runs: HashMap<RunId, Run>,
     /// Main processes that are not reaped yet.
@@ -47,10 +52,13 @@ pub struct Family {
     strays: BTreeMap<i32, Owner>,
     /// Runs whose main process was reaped since the last survey.
     just_ended: BTreeSet<RunId>,
+    /// Children that serve the daemon itself; none of them is a run's.
+    #[serde(skip)]
+    errands: BTreeSet<i32>,
 }
 
 /// Whose an adopted orphan is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Owner {
     /// A run's: ended with it, and the run is not over before.
     Run(RunId),
@@ -61,15 +69,17 @@ enum Owner {
     Nobody,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Run {
     main: i32,
     /// When the main process started, in clock ticks since boot.
     started: u64,
     main_reaped: bool,
     /// To be killed, whatever of it may still turn up.
+    #[serde(default)]
     killing: bool,
     /// Pids and start times that walks from above have shown to be of this run.
+    #[serde(default)]
     seen: HashSet<(i32, u64)>,
 }
 
@@ -84,6 +94,11 @@ impl Family {
         self.strays.remove(&pid);
     }
 
+    /// A child was started that serves the daemon itself.
+    pub fn errand(&mut self, pid: i32) {
+        self.errands.insert(pid);
+    }
+
     /// A child was reaped; to be told of each at once, since its pid is free now.
     pub fn reaped(&mut self, pid: i32) -> Reaped {
         if let Some(run) = self.mains.remove(&pid) {
@@ -92,6 +107,9 @@ impl Family {
             }
             self.just_ended.insert(run);
             return Reaped::Main(run);
+        }
+        if self.errands.remove(&pid) {
+            return Reaped::Errand;
         }
         match self.strays.remove(&pid) {
             Some(Owner::Run(run)) => Reaped::Leftover(run),
@@ -121,7 +139,9 @@ impl Family {
     fn adopt(&mut self) -> io::Result<BTreeSet<RunId>> {
         let mut runs = self.settle_unknown();
         let mut fresh = children_of_self()?;
-        fresh.retain(|pid| !self.mains.contains_key(pid) && !self.strays.contains_key(pid));
+        fresh.retain(|pid| {
+            !self.mains.contains_key(pid) && !self.strays.contains_key(pid) && !self.errands.contains(pid)
+        });
         for pid in fresh {
             let owner = facts(pid).map_or(Owner::Nobody, |one| self.attribute(&one));
             runs.extend(owner.run());
