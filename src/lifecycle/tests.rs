@@ -30,6 +30,7 @@ pub(super) struct Rig {
 pub(super) fn resident(restart: RestartPolicy) -> Policy {
     Policy {
         oneshot: false,
+        scheduled: false,
         restart,
         restart_delay: SECOND,
         backoff_max: Duration::from_secs(300),
