@@ -5,7 +5,6 @@
 //! clock, a file or the environment.
 
 mod diagnostic;
-pub mod micros;
 mod name;
 mod nearest;
 mod quantity;
@@ -26,5 +25,5 @@ pub use render::{Format, json_one, render};
 pub use report::Report;
 pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger, UnknownWord};
 pub use signal::{signal_name, signal_names, signal_number};
-pub use time::{Mono, Now, Wall};
+pub use time::{Mono, Now, Wall, micros};
 pub use version::{same_minor, version};

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// SplitMix64: enough to keep the ids of two daemons apart and restarts from marching in step.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Random(u64);
 
 impl Random {

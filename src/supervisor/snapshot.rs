@@ -9,6 +9,7 @@ mod remnant;
 pub(super) mod word;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use super::firing::HandedTimer;
 use super::slot::{Live, Slot, Waiter};
 use crate::base::{HarnessName, Wall};
 use crate::config::{Configuration, Harness};
-use crate::lifecycle::{Chance, Machine};
+use crate::lifecycle::{Chance, Machine, Standing};
 use crate::wire::Run;
 
 pub use remnant::Remnant;
@@ -93,6 +94,12 @@ impl Supervisor {
         fleet
     }
 
+    /// The harnesses that wait for somebody to log their agents in: the shell watches for that.
+    #[must_use]
+    pub fn parked(&self) -> Vec<Arc<Harness>> {
+        self.slots.values().filter(|slot| slot.parked).map(|slot| Arc::clone(&slot.harness)).collect()
+    }
+
     /// Whether a configuration declares exactly the present harnesses, each as it is in force.
     #[must_use]
     pub fn agrees_with(&self, configuration: &Configuration) -> bool {
@@ -108,7 +115,10 @@ impl Supervisor {
             self.runs.insert(live.run.id, name.clone());
         }
         slot.alarm = slot.machine.deadline();
+        slot.limit = slot.machine.wall_deadline();
+        slot.parked = slot.machine.standing() == Standing::Parked;
         self.alarms.set_mono(&name, None, slot.alarm);
+        self.alarms.set_limit(&name, None, slot.limit);
         self.alarms.set_wall(&name, None, slot.timer.as_ref().and_then(|timer| timer.next()));
         self.slots.insert(name, Box::new(slot));
     }
@@ -144,6 +154,8 @@ impl HandedSlot {
             last_run: self.last_run,
             removed: self.removed,
             alarm: None,
+            limit: None,
+            parked: false,
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::host::socket::Listener;
 use crate::host::watch::Watcher;
 use crate::host::{entropy, handover, signals};
 use crate::loader;
-use crate::supervisor::{Remembered, Supervisor};
+use crate::supervisor::{Effect, Remembered, Supervisor};
 use crate::wire::ConfigState;
 
 /// A daemon that goes on where its predecessor left off, if there was one.
@@ -113,6 +113,8 @@ impl Daemon {
         if document.booted {
             self.supervisor = Supervisor::restore(document.fleet, &configuration, entropy::seed());
         }
+        let parked = self.supervisor.parked();
+        self.effects.extend(parked.into_iter().map(|harness| Effect::Park { harness }));
         self.removed = document.removed.iter().map(|remnant| remnant.revive(&configuration)).collect();
         for live in document.live {
             self.take_live(live, &configuration);
