@@ -6,10 +6,12 @@
 mod dotenv;
 mod places;
 mod prompt;
+mod stamp;
 
 pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, read_env_file};
 pub use places::{Places, home_directory};
 pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
+pub use stamp::Stamp;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
