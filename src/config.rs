@@ -28,6 +28,7 @@ mod keys;
 mod layers;
 mod load;
 mod model;
+mod notify;
 mod path;
 mod raw;
 mod scalar;

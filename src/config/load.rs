@@ -15,7 +15,8 @@ use super::daemon::{DaemonLayer, daemon_table, settings};
 use super::definition::digest;
 use super::document::File;
 use super::harness::{Shared, harness, not_a_table, shared};
-use super::model::{Configuration, Harness};
+use super::model::{Configuration, Harness, Notify};
+use super::notify::notify;
 use super::{FileKind, Input, Loaded, Lookup, Surroundings, tables};
 use crate::adapter::{Adapter, Registry};
 use crate::base::{Diagnostic, HarnessName, Place, Severity, SourceText, Sources};
@@ -115,6 +116,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     found.extend(project_clashes(&all));
     found.extend(shared_skills(&harnesses, &places, inputs));
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
+    let notify = notify_of(&files, &mut found);
     let settings = match files
         .iter()
         .zip(inputs)
@@ -134,7 +136,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         daemon,
         harnesses,
         registry: Arc::clone(&registry),
-        notify: None,
+        notify,
         files,
     });
     Loaded { configuration, settings, diagnostics, sources }
@@ -262,6 +264,18 @@ fn daemon_of(
     let (settings, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
     found.extend(wrong.into_iter().map(|one| (after_all, one)));
     settings
+}
+
+/// The first file that has a `[notify]` table decides.
+fn notify_of(files: &[Option<File>], found: &mut Found) -> Option<Arc<Notify>> {
+    let mut first = None;
+    let global = files.iter().enumerate().filter_map(|(at, file)| Some((at, file.as_ref()?)));
+    for (at, file) in global.filter(|(_, file)| file.kind == FileKind::Global) {
+        let (read, wrong) = notify(file);
+        found.extend(wrong.into_iter().map(|one| (at, one)));
+        first = first.or(read);
+    }
+    first
 }
 
 /// The name of the project that a file declares (CFG-3), for whoever needs no more of it.
