@@ -34,10 +34,10 @@ pub(in crate::config) fn program(scope: &mut Scope<'_>, key: &str, words: Option
 fn empty(scope: &mut Scope<'_>, key: &str, shown: &str, path: &[&str]) {
     let place = scope.value(path);
     let diagnostic = Diagnostic::error(EMPTY_VALUE, place, format!("`{shown}` is empty"));
-    let help = if shown == key {
-        format!("give it a value, or leave `{key}` out")
-    } else {
-        "give it a value, or leave it out of the list".to_owned()
+    let help = match path {
+        [_] => "name a program, alone or as the first word of a list",
+        [_, "0"] => "the first word names the program",
+        _ => "give it a value, or leave it out of the list",
     };
     scope.spoil(key, diagnostic.help(help));
 }
