@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tracing::{error, info, warn};
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
+use super::errands::errand_owner;
 use super::error::DaemonError;
 use super::handover::arrive;
 use super::lost::close_lost;
@@ -22,7 +23,7 @@ use crate::host::files::{self, Places};
 use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
-use crate::host::{handover, memory, notify};
+use crate::host::{handover, memory, notify, tree};
 use crate::loader::{self, Selection};
 use crate::store::{Store, StoreError};
 use crate::supervisor::{Event, Remembered};
@@ -98,6 +99,11 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     let mut store = open_store(&state)?;
     let mut locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
     close_lost(&mut store, &mut locks)?;
+    let owner = errand_owner(&state);
+    let errands = owner.as_deref().map_or(0, tree::end_errands_of);
+    if errands > 0 {
+        warn!(processes = errands, "commands of an earlier daemon are killed");
+    }
     let known = store.remembered()?;
     let remembered =
         Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
@@ -106,6 +112,7 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     daemon.console = Some(console.clone());
     daemon.lock = Some(lock);
     daemon.program = own_program();
+    daemon.errands.owner = owner.unwrap_or_default();
     daemon.listen(listener)?;
     register(&mut daemon)?;
     daemon.boot(loaded, remembered);

@@ -61,6 +61,19 @@ impl Output {
         self.log.dropped()
     }
 
+    /// A line of ours in the log, and in what is shown.
+    pub(super) fn note(&mut self, text: &str, echo: Option<&Console>) {
+        self.log.note(text);
+        if let Some(echo) = echo {
+            echo.write(format!("[harnessd: {text}]\n").as_bytes());
+        }
+    }
+
+    /// The log, for what follows in the same run.
+    pub(super) fn into_log(self) -> LogWriter {
+        self.log
+    }
+
     /// Moves what is there, at most `bound` bytes, into the log.
     fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: Option<&Console>) -> io::Result<Progress> {
         let mut moved = 0;
@@ -126,16 +139,22 @@ impl Daemon {
         }
     }
 
-    /// Takes what is left of a run's output and closes its log.
-    pub(super) fn close_output(&mut self, run: RunId) {
+    /// Takes what is left of a run's output; how much of all of it the log could not take.
+    pub(super) fn drain_output(&mut self, run: RunId) -> u64 {
         let echo = self.echo.clone();
-        let Some(mut output) = self.live.get_mut(&run).and_then(|live| live.output.take()) else { return };
+        let Some(output) = self.live.get_mut(&run).and_then(|live| live.output.as_mut()) else { return 0 };
         if let Err(cause) = output.pump(&mut self.buffer, REST, echo.as_ref()) {
             warn!(%run, %cause, "the last output cannot be read");
         }
         if let Some(token) = output.token.take() {
             self.handle.remove(token);
         }
+        output.log.dropped()
+    }
+
+    /// Closes the log of a run.
+    pub(super) fn close_output(&mut self, run: RunId) {
+        let Some(mut output) = self.live.get_mut(&run).and_then(|live| live.output.take()) else { return };
         output.log.finish();
         let dropped = output.log.dropped();
         if dropped > 0 {

@@ -9,7 +9,6 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
@@ -41,29 +40,6 @@ pub fn own_program() -> io::Result<Utf8PathBuf> {
         None => Utf8PathBuf::from_path_buf(running)
             .map_err(|path| io::Error::other(format!("the path {} is not UTF-8", path.display()))),
     }
-}
-
-/// Which file a path leads to, so that one that is replaced meanwhile is noticed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-}
-
-/// The file at `path` now.
-///
-/// # Errors
-/// If there is none.
-pub fn identity(path: &Utf8Path) -> io::Result<Identity> {
-    let found = fs::metadata(path)?;
-    Ok(Identity {
-        device: found.dev(),
-        inode: found.ino(),
-        size: found.len(),
-        modified: (found.mtime(), found.mtime_nsec()),
-    })
 }
 
 /// The environment of this process without what it was handed itself.
@@ -142,7 +118,8 @@ fn terminated(text: Vec<u8>) -> io::Result<CString> {
 
 #[cfg(test)]
 mod tests {
-    use super::{execute, identity, inherit, own_program};
+    use super::{execute, inherit, own_program};
+    use crate::host::files::Stamp;
     use camino::Utf8Path;
     use nix::fcntl::{FcntlArg, fcntl};
     use std::fs::File;
@@ -167,7 +144,6 @@ mod tests {
     fn the_own_program_is_found_and_known_again() {
         let own = own_program().unwrap();
         assert!(own.is_absolute());
-        assert_eq!(identity(&own).unwrap(), identity(Utf8Path::new("/proc/self/exe")).unwrap());
-        assert_ne!(identity(&own).unwrap(), identity(Utf8Path::new("/bin/sh")).unwrap());
+        assert_eq!(Stamp::of(&own), Stamp::of(Utf8Path::new("/proc/self/exe")));
     }
 }

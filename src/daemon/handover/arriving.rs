@@ -15,6 +15,7 @@ use crate::config::{Configuration, Loaded};
 use crate::daemon::assembly::{assemble, new_loop, register};
 use crate::daemon::boot::open_store;
 use crate::daemon::effects::Start;
+use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
 use crate::daemon::reload::log_diagnostics;
 use crate::daemon::state::{Asker, Daemon, Live, Main};
@@ -66,6 +67,7 @@ fn take_over(
     let (home, state) = (document.home.clone(), document.state.clone());
     let mut daemon = assemble(&event_loop, &document.options, home, state, &loaded.settings, store, locks)?;
     daemon.console = Some(console.clone());
+    daemon.errands.owner = errand_owner(&document.state).unwrap_or_default();
     daemon.lock = Some(lock);
     daemon.program = Some(document.program.clone());
     if let Some(listener) = listener {
@@ -173,7 +175,9 @@ impl Daemon {
             warn!(harness = %harness.name, %cause, "the lock of its run is lost");
         }
         let main = handed.main.map_or(Main::Reaped, Main::Alive);
-        self.live.insert(handed.run, Live { harness, main, ending: handed.ending, output: None });
+        let (conditions, repository) = (handed.conditions, handed.repository);
+        let live = Live { harness, main, ending: handed.ending, output: None, conditions, repository };
+        self.live.insert(handed.run, live);
         match handed.output.map(|output| output.resume(handed.run)).transpose() {
             Ok(Some(output)) => self.watch_output(handed.run, output),
             Ok(None) => {}

@@ -17,6 +17,7 @@ use crate::daemon::output::HandedOutput;
 use crate::host::limits::InheritedLimits;
 use crate::host::socket::HandedListener;
 use crate::host::tree::Family;
+use crate::launch::Conditions;
 use crate::supervisor::{Remnant, Snapshot, Ticket};
 
 /// The shape of the document; it changes when a field changes its meaning.
@@ -118,6 +119,11 @@ pub(in crate::daemon) struct HandedLive {
     pub(in crate::daemon) ending: Option<i32>,
     #[serde(default)]
     pub(in crate::daemon) output: Option<HandedOutput>,
+    /// For its check.
+    #[serde(default)]
+    pub(in crate::daemon) conditions: Option<Conditions>,
+    #[serde(default)]
+    pub(in crate::daemon) repository: Option<Utf8PathBuf>,
 }
 
 /// A start that waits.

@@ -7,7 +7,8 @@ use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
 use super::document::Document;
-use crate::base::{ExitStatus, Severity, version};
+use crate::base::{Severity, version};
+use crate::daemon::errands::End;
 use crate::host::entropy;
 use crate::loader;
 use crate::store::Store;
@@ -15,6 +16,9 @@ use crate::supervisor::Supervisor;
 
 /// The hidden verb that the new program is asked by.
 pub(super) const VERB: &str = "probe-handover";
+
+/// So much of what a program says about its refusal is repeated.
+const WORDS: usize = 500;
 
 /// What a program answers that can take over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,42 +47,45 @@ fn rehearse(state: &Utf8Path) -> Result<(), String> {
     Store::rehearse(state).map_err(|cause| cause.to_string())
 }
 
-/// What a program that was tried has said and how it ended: its version, or why it is not executed.
-pub(super) fn verdict(said: &[u8], status: ExitStatus) -> Result<String, String> {
-    let said = String::from_utf8_lossy(said);
+/// What came of a trial: the version that takes over, or why none does.
+pub(super) fn verdict(end: &End) -> Result<String, String> {
+    let said = String::from_utf8_lossy(&end.last);
     let ready = said.lines().find_map(|line| serde_json::from_str::<Ready>(line).ok());
-    let ended = match status {
-        ExitStatus::Code(0) => match ready {
-            Some(ready) => return Ok(ready.takes_over),
-            None => "it does not say that it can take over".to_owned(),
-        },
-        ExitStatus::Code(code) => format!("exit status {code}"),
-        ExitStatus::Signal(number) => format!("killed by {}", crate::lifecycle::signal_name(number)),
+    let trouble = match (&end.trouble, ready) {
+        (None, Some(ready)) => return Ok(ready.takes_over),
+        (None, None) => "it does not say that it can take over",
+        (Some(trouble), _) => trouble,
     };
     let words = said.lines().find_map(|line| line.strip_prefix("error: "));
     let words = words.or_else(|| said.lines().map(str::trim).rfind(|line| !line.is_empty()));
-    Err(match words {
-        Some(words) => words.chars().take(500).collect(),
-        None => ended,
-    })
+    Err(words.map_or_else(
+        || trouble.to_owned(),
+        |words| {
+            let words: String = words.chars().filter(|one| !one.is_control()).take(WORDS).collect();
+            format!("{trouble}: {words}")
+        },
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::verdict;
-    use crate::base::ExitStatus;
+    use crate::daemon::errands::End;
 
-    /// CTL-11: only a program that exits 0 and says that it can is executed; else its last words are told.
+    fn judged(said: &str, trouble: Option<&str>) -> Result<String, String> {
+        verdict(&End { trouble: trouble.map(ToOwned::to_owned), first: Vec::new(), last: said.into() })
+    }
+
+    /// CTL-11: only a program that ends well and says that it can is executed; else its words are told.
     #[test]
     fn only_a_program_that_says_so_takes_over() {
-        let judged = |said: &str, status| verdict(said.as_bytes(), status);
         let ready = "a warning\n{\"takes_over\":\"0.1.9\"}\n";
-        assert_eq!(judged(ready, ExitStatus::Code(0)), Ok("0.1.9".to_owned()));
-        assert_eq!(judged(ready, ExitStatus::Code(1)), Err("{\"takes_over\":\"0.1.9\"}".to_owned()));
-        assert_eq!(judged("", ExitStatus::Code(0)), Err("it does not say that it can take over".to_owned()));
-        assert_eq!(judged("", ExitStatus::Code(3)), Err("exit status 3".to_owned()));
-        assert_eq!(judged("", ExitStatus::Signal(9)), Err("killed by SIGKILL".to_owned()));
-        assert_eq!(judged("error: no\n  help: x\n", ExitStatus::Code(1)), Err("no".to_owned()));
-        assert_eq!(judged("one\ntwo\n\n", ExitStatus::Code(1)), Err("two".to_owned()));
+        assert_eq!(judged(ready, None), Ok("0.1.9".to_owned()));
+        let told = |said, trouble| judged(said, trouble).unwrap_err();
+        assert_eq!(told(ready, Some("exit status 1")), "exit status 1: {\"takes_over\":\"0.1.9\"}");
+        assert_eq!(told("", None), "it does not say that it can take over");
+        assert_eq!(told("", Some("killed by SIGKILL")), "killed by SIGKILL");
+        assert_eq!(told("error: no\n  help: x\n", Some("exit status 1")), "exit status 1: no");
+        assert_eq!(told("one\ntwo\x1b[0m\n\n", Some("exit status 2")), "exit status 2: two[0m");
     }
 }

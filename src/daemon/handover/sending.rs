@@ -14,6 +14,7 @@ use crate::daemon::boot::open_store;
 use crate::daemon::output::HandedOutput;
 use crate::daemon::signals::tell_manager;
 use crate::daemon::state::{Asker, Daemon, Main};
+use crate::host::files::Stamp;
 use crate::host::signals::{self, Signal};
 use crate::host::{self, handover, notify};
 use crate::store::Store;
@@ -47,6 +48,8 @@ impl Daemon {
                 main,
                 ending: live.ending,
                 output: live.output.as_ref().map(HandedOutput::of),
+                conditions: live.conditions.clone(),
+                repository: live.repository.clone(),
             })
         });
         let starts = self.carried.iter().map(|start| HandedStart {
@@ -112,8 +115,7 @@ impl Daemon {
 
     fn try_to_hand_over(&mut self, version: &str, reload: bool) -> String {
         let Some(under_way) = &self.handover else { return String::new() };
-        let identity = under_way.identity;
-        let asked = under_way.asked.clone();
+        let (tried, asked) = (under_way.tried, under_way.asked.clone());
         let document = match self.document(asked, reload) {
             Ok(document) => document,
             Err(cause) => return cause,
@@ -122,10 +124,8 @@ impl Daemon {
             Ok(bytes) => bytes,
             Err(cause) => return cause.to_string(),
         };
-        match handover::identity(&document.program) {
-            Ok(now) if now == identity => {}
-            Ok(_) => return "the file was replaced while it was tried".to_owned(),
-            Err(cause) => return host::cause(&cause),
+        if Stamp::of(&document.program) != Some(tried) {
+            return "the file was replaced while it was tried".to_owned();
         }
         match Store::open_read(&document.state) {
             // The connection that writes is closed by this.

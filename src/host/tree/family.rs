@@ -1,4 +1,4 @@
-//! Which processes belong to which run.
+//! Which processes belong to which run, or to which errand: that is a tree with an id like a run's.
 //!
 //! The daemon adopts every orphan below it, so when a run's main process has
 //! been reaped, all that is left of the run are direct children of the daemon
@@ -11,7 +11,7 @@ use std::io;
 use nix::libc;
 use serde::{Deserialize, Serialize};
 
-use super::proc::{Facts, children_of_self, descendants, facts, run_id_of};
+use super::proc::{Facts, children_of_self, descendants, facts, tree_id_of};
 use super::signal_exactly;
 use crate::base::RunId;
 use crate::host::process::{signal_group, signal_pid};
@@ -23,8 +23,6 @@ pub enum Reaped {
     Main(RunId),
     /// A process that some run has left behind.
     Leftover(RunId),
-    /// A child that served the daemon itself.
-    Errand,
     /// An orphan that no run could be told of.
     Unclaimed,
 }
@@ -52,9 +50,6 @@ pub struct Family {
     strays: BTreeMap<i32, Owner>,
     /// Runs whose main process was reaped since the last survey.
     just_ended: BTreeSet<RunId>,
-    /// Children that serve the daemon itself; none of them is a run's.
-    #[serde(skip)]
-    errands: BTreeSet<i32>,
 }
 
 /// Whose an adopted orphan is.
@@ -84,19 +79,16 @@ struct Run {
 }
 
 impl Family {
-    /// A run's main process was spawned; `start_time` is in clock ticks since boot.
+    /// A run's main process was spawned; `start_time` is in clock ticks since boot. Once it is reaped
+    /// the run may get another one, its check: what was known of the run stays known.
     pub fn started(&mut self, run: RunId, pid: i32, start_time: u64) {
-        let known =
-            Run { main: pid, started: start_time, main_reaped: false, killing: false, seen: HashSet::new() };
-        self.runs.insert(run, known);
+        let before = self.runs.get_mut(&run).map(|known| (known.started, std::mem::take(&mut known.seen)));
+        self.forget(run);
+        let (started, seen) = before.unwrap_or((start_time, HashSet::new()));
+        self.runs.insert(run, Run { main: pid, started, main_reaped: false, killing: false, seen });
         self.mains.insert(pid, run);
         self.sessions.insert(pid, run);
         self.strays.remove(&pid);
-    }
-
-    /// A child was started that serves the daemon itself.
-    pub fn errand(&mut self, pid: i32) {
-        self.errands.insert(pid);
     }
 
     /// A child was reaped; to be told of each at once, since its pid is free now.
@@ -107,9 +99,6 @@ impl Family {
             }
             self.just_ended.insert(run);
             return Reaped::Main(run);
-        }
-        if self.errands.remove(&pid) {
-            return Reaped::Errand;
         }
         match self.strays.remove(&pid) {
             Some(Owner::Run(run)) => Reaped::Leftover(run),
@@ -139,9 +128,7 @@ impl Family {
     fn adopt(&mut self) -> io::Result<BTreeSet<RunId>> {
         let mut runs = self.settle_unknown();
         let mut fresh = children_of_self()?;
-        fresh.retain(|pid| {
-            !self.mains.contains_key(pid) && !self.strays.contains_key(pid) && !self.errands.contains(pid)
-        });
+        fresh.retain(|pid| !self.mains.contains_key(pid) && !self.strays.contains_key(pid));
         for pid in fresh {
             let owner = facts(pid).map_or(Owner::Nobody, |one| self.attribute(&one));
             runs.extend(owner.run());
@@ -193,7 +180,7 @@ impl Family {
 
     /// The run that a process's environment names, unless it is over.
     fn named_by(&self, pid: i32) -> Option<RunId> {
-        run_id_of(pid).filter(|run| self.runs.contains_key(run))
+        tree_id_of(pid).filter(|run| self.runs.contains_key(run))
     }
 
     /// Whether the main process of any of these is not reaped yet.

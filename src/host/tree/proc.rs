@@ -19,6 +19,8 @@ const LOOK: Duration = Duration::from_millis(1);
 
 /// The environment variable that marks every process of a run.
 const RUN_ID: &[u8] = b"HARNESSD_RUN_ID=";
+/// The environment variable that marks every process of an errand: its id, and whose errand it is.
+pub const ERRAND: &str = "HARNESSD_ERRAND";
 
 /// What the kernel says about a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -126,12 +128,31 @@ fn descendants_by_scan(pid: i32) -> Vec<i32> {
     found
 }
 
-/// The run that a process says it belongs to: `HARNESSD_RUN_ID` in the
-/// environment that it was executed with. None for a zombie, which has none,
-/// and for a process whose environment this user may not read.
+/// The run or the errand that a process says it belongs to, by the environment that it was executed
+/// with. None for a zombie, which has none, and for a process whose environment this user may not read.
 #[must_use]
-pub fn run_id_of(pid: i32) -> Option<RunId> {
-    run_id_in(&fs::read(format!("/proc/{pid}/environ")).ok()?)
+pub fn tree_id_of(pid: i32) -> Option<RunId> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    run_id_in(&environment).or_else(|| errand_in(&environment).map(|(id, _)| id))
+}
+
+/// The id of an errand, and whose it is: `HARNESSD_ERRAND=ID@OWNER`.
+fn errand_in(environment: &[u8]) -> Option<(RunId, &str)> {
+    let variables = environment.split(|byte| *byte == 0);
+    let value =
+        variables.into_iter().find_map(|one| one.strip_prefix(ERRAND.as_bytes())?.strip_prefix(b"="))?;
+    let (id, owner) = std::str::from_utf8(value).ok()?.split_once('@')?;
+    Some((id.parse().ok()?, owner))
+}
+
+/// Every living process on the machine that is of an errand of `owner`.
+pub(super) fn find_by_errand_owner(owner: &str) -> Vec<Facts> {
+    let of_owner = |one: &Facts| {
+        let environment = fs::read(format!("/proc/{}/environ", one.pid)).unwrap_or_default();
+        errand_in(&environment).is_some_and(|(_, found)| found == owner)
+    };
+    let all = all_facts().into_iter().flatten();
+    all.filter(|one| !one.zombie && one.ppid != KERNEL_THREADS && of_owner(one)).collect()
 }
 
 fn run_id_in(environment: &[u8]) -> Option<RunId> {
@@ -174,7 +195,7 @@ fn all_facts() -> io::Result<impl Iterator<Item = Facts>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, facts, parse_stat, run_id_in};
+    use super::{Facts, errand_in, facts, parse_stat, run_id_in};
     use crate::base::{RunIds, Wall};
 
     #[test]
@@ -201,5 +222,16 @@ mod tests {
         assert_eq!(run_id_in(text.as_bytes()), Some(id));
         assert_eq!(run_id_in(b"HARNESSD_RUN_ID=seven\0"), None);
         assert_eq!(run_id_in(b"\xff\xfe=1\0"), None);
+    }
+
+    /// RUN-5: an errand has a mark of its own, with its owner.
+    #[test]
+    fn the_mark_of_an_errand_is_none_of_a_run() {
+        let id = RunIds::new(1).next(Wall(1_000_000));
+        let text = format!("A=1\0HARNESSD_ERRAND={id}@8:42\0");
+        assert_eq!(errand_in(text.as_bytes()), Some((id, "8:42")));
+        assert_eq!(run_id_in(text.as_bytes()), None);
+        assert_eq!(errand_in(format!("HARNESSD_ERRAND={id}\0").as_bytes()), None);
+        assert_eq!(errand_in(format!("HARNESSD_RUN_ID={id}\0").as_bytes()), None);
     }
 }
