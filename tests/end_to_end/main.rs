@@ -10,6 +10,7 @@ mod limits;
 mod once;
 mod output;
 mod records;
+mod reexec;
 mod reload;
 mod robust;
 mod scenarios;
