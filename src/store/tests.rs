@@ -4,6 +4,7 @@ mod crash;
 mod opening;
 mod questions;
 mod records;
+mod rehearsal;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;

@@ -167,3 +167,50 @@ impl Document {
         [self.lock, self.run_locks].into_iter().chain(listener).chain(outputs).chain(clients).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Document;
+    use crate::base::version;
+    use serde_json::{Value, json};
+
+    fn document() -> Value {
+        let selection = json!({"global": {"file": "/c", "named": false}, "project": null});
+        let fleet = json!({"a_later_field": 1, "slots": []});
+        json!({"format": 1, "version": version(), "pid": 1, "program": "/h", "home": "/", "state": "/s",
+            "options": {"selection": selection, "cwd": "/", "state_dir": null, "socket": null},
+            "started_at": 5, "booted": true, "fleet": fleet, "family": {}, "lock": 3, "run_locks": 4,
+            "a_later_list": []})
+    }
+
+    fn read(document: &Value) -> Result<Document, String> {
+        Document::read(document.to_string().as_bytes()).map_err(|cause| cause.to_string())
+    }
+
+    /// CTL-11: unknown fields are passed over, missing ones have defaults.
+    #[test]
+    fn versions_of_one_minor_version_understand_each_other() {
+        let mut other = document();
+        let (minor, _) = version().rsplit_once('.').unwrap();
+        other["version"] = json!(format!("{minor}.77"));
+        let read = read(&other).unwrap();
+        assert_eq!((read.descriptors(), read.clients.len(), read.reload), (vec![3, 4], 0, false));
+    }
+
+    /// CTL-11: another format or minor version is refused before anything else is read.
+    #[test]
+    fn another_format_or_minor_version_is_refused() {
+        let refused = |value: Value| read(&value).unwrap_err();
+        assert_eq!(
+            refused(json!({"format": 2, "version": version(), "pid": 1})),
+            "the state that is handed over has format 2, this program reads 1"
+        );
+        let ours = version();
+        assert_eq!(
+            refused(json!({"format": 1, "version": "77.0.0", "pid": 1})),
+            format!("version 77.0.0 cannot be replaced by version {ours} without a restart")
+        );
+        let nonsense = Document::read(b"nonsense").unwrap_err().to_string();
+        assert!(nonsense.starts_with("the state that is handed over is not understood: "), "{nonsense}");
+    }
+}

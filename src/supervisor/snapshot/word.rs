@@ -8,7 +8,6 @@ pub(in crate::supervisor) type Word = &'static str;
 /// Every word that somebody may wait to hear; the empty one: the run itself.
 const WORDS: &[&str] = &["", "already-running", "started", "restarted", "stopped"];
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to this")]
 pub(in crate::supervisor) fn serialize<S: Serializer>(
     word: &&'static str,
     serializer: S,
