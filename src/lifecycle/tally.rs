@@ -106,6 +106,11 @@ impl Tally {
         pause
     }
 
+    /// A run was refused its login: that is nobody's failure either, and no limit.
+    pub(super) const fn parked(&mut self) {
+        (self.met, self.limits) = (0, 0);
+    }
+
     /// Counts the end of a run that the policy follows with another one.
     pub(super) fn count(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy, now: Mono) -> Next {
         (self.met, self.limits) = (0, 0);

@@ -97,6 +97,7 @@ impl Machine {
     }
 
     fn park(&mut self, wanted: bool, turn: &mut Turn<'_>) {
+        self.tally.parked();
         self.go(Phase::Parked { wanted }, turn);
         turn.effects.push(Effect::Parked);
     }
