@@ -16,7 +16,7 @@ use crate::base::RunId;
 use crate::host::files;
 use crate::host::process::{self, signal_group, signal_pid};
 use crate::host::tree::{Reaped, Refused};
-use crate::supervisor::{Event, Rest};
+use crate::supervisor::Event;
 
 /// How long a failed daemon goes on killing what it had started.
 const LAST_KILLS: Duration = Duration::from_secs(10);
@@ -33,6 +33,7 @@ impl Daemon {
                 Reaped::Main(run) => {
                     if let Some(live) = self.live.get_mut(&run) {
                         live.main = Main::Reaped;
+                        live.status = Some(status);
                     }
                     exits.push((run, status));
                     touched.insert(run);
@@ -116,15 +117,16 @@ impl Daemon {
 
     /// Closes a run of which nothing is alive: drains its output and tells the core.
     fn close_if_empty(&mut self, run: RunId) {
-        if !self.live.contains_key(&run) || !self.family.is_gone(run) {
+        let Some(status) = self.live.get(&run).filter(|_| self.family.is_gone(run)).map(|live| live.status)
+        else {
             return;
-        }
-        self.close_output(run);
+        };
+        let rest = self.close_output(run, status);
         self.family.forget(run);
         if let Some(live) = self.live.remove(&run) {
             self.unlock(&live.harness.name);
         }
-        self.feed(Event::Emptied { run, rest: Rest::default() });
+        self.feed(Event::Emptied { run, rest });
     }
 
     /// Asks a run to stop: its process group, or what its main process left behind.

@@ -165,7 +165,13 @@ impl Daemon {
             };
             return self.feed(Event::NotSpawned { run, cause: cause.to_string(), code });
         }
-        let live = Live { harness: Arc::clone(&harness), main: Main::Preparing, ending: None, output: None };
+        let live = Live {
+            harness: Arc::clone(&harness),
+            main: Main::Preparing,
+            ending: None,
+            output: None,
+            status: None,
+        };
         self.live.insert(run, live);
         let stale = self.stale_runs(run, &harness.name);
         if stale.is_empty() && is_quick(&harness) {
@@ -206,7 +212,9 @@ impl Daemon {
         let log = LogWriter::open(&path, harness.log_max_bytes);
         match spawn(&prepared.spec) {
             Ok(spawned) => {
-                let output = Output::new(run, spawned.output, log, harness.tty);
+                let shown = self.echo.is_some();
+                let format = prepared.report.as_deref();
+                let output = Output::new(run, spawned.output, log, &harness, format, shown);
                 self.watch_output(run, output);
                 self.family.started(run, spawned.pid, spawned.start_time);
                 if let Some(live) = self.live.get_mut(&run) {
@@ -222,7 +230,7 @@ impl Daemon {
                         workdir: Some(prepared.workdir.into_string()),
                         log: Some(path.into_string()),
                         skills: prepared.skills,
-                        report: None,
+                        report: prepared.report,
                         git_before: None,
                     },
                 });

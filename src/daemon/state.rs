@@ -14,7 +14,7 @@ use super::clients::Clients;
 use super::effects::Start;
 use super::output::Output;
 use super::workers::Workers;
-use crate::base::{Now, RunId, Wall};
+use crate::base::{ExitStatus, Now, RunId, Wall};
 use crate::config::Harness;
 use crate::host::clock;
 use crate::host::console::Console;
@@ -43,6 +43,8 @@ pub(super) struct Live {
     /// The signal that processes of the run get as they are found: set once it is being ended.
     pub(super) ending: Option<i32>,
     pub(super) output: Option<Output>,
+    /// How the main process ended, once it is reaped.
+    pub(super) status: Option<ExitStatus>,
 }
 
 /// The main process of a run.

@@ -29,6 +29,8 @@ pub struct Prepared {
     pub skills: Vec<RunSkill>,
     /// What was odd: for the daemon's log and the run's.
     pub warnings: Vec<String>,
+    /// The format of the machine-readable output that the agent is asked for.
+    pub report: Option<String>,
 }
 
 /// The directory that a harness runs in: its `workdir`, else the home directory, never the
@@ -73,7 +75,7 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
         tty: harness.tty.then_some((terminal::COLUMNS, terminal::ROWS)),
         limits: around.limits,
     };
-    Ok(Prepared { spec, shown: synthesis.shown, workdir, skills, warnings })
+    Ok(Prepared { spec, shown: synthesis.shown, workdir, skills, warnings, report: synthesis.report })
 }
 
 /// The argument vector that a start would have, with `<prompt>` for the prompt; for `describe`.

@@ -110,6 +110,7 @@ impl Reader {
                 kinds: [text(record, &["api_error_type"]), text(record, &["api_error"])],
                 words,
                 resets_at: self.resets_at,
+                ..Trouble::default()
             }),
         };
         if self.background {

@@ -29,7 +29,8 @@ pub(super) fn read(record: &Value, tell: &mut dyn FnMut(Told)) -> bool {
                 status: error["data"]["statusCode"].as_u64(),
                 kinds: [name, None],
                 words: text(error, &["data", "message"]).or(name).unwrap_or("error"),
-                resets_at: None,
+                retry_after: text(error, &["data", "responseHeaders", "retry-after"]),
+                ..Trouble::default()
             })));
         }
         Some("reasoning") => {}

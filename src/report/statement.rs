@@ -3,6 +3,8 @@
 //! Invariant: words are looked at only where the agent's record marks an error, and only in
 //! that record's own fields: what a model or a tool said decides nothing.
 
+use std::time::Duration;
+
 use chrono_tz::Tz;
 use serde_json::Value;
 
@@ -58,6 +60,8 @@ pub struct Statement {
     words: Option<String>,
     /// The end of a limit, where it is stated as a number.
     until: Option<Wall>,
+    /// How long to wait, where the provider says so.
+    wait: Option<Duration>,
 }
 
 /// An error as a record tells it.
@@ -71,23 +75,26 @@ pub(super) struct Trouble<'a> {
     pub(super) words: &'a str,
     /// When a limit ends, in seconds since 1970.
     pub(super) resets_at: Option<i64>,
+    /// The provider's `retry-after`, in seconds.
+    pub(super) retry_after: Option<&'a str>,
 }
 
 impl Statement {
     pub(super) const fn ok() -> Self {
-        Self { outcome: Outcome::Ok, words: None, until: None }
+        Self { outcome: Outcome::Ok, words: None, until: None, wait: None }
     }
 
     /// An outcome that the record names.
     pub(super) fn of(outcome: Outcome, words: &str) -> Self {
-        Self { outcome, words: Some(first(words).to_owned()), until: None }
+        Self { outcome, words: Some(first(words).to_owned()), until: None, wait: None }
     }
 
     /// An error, classed by what the record says of it.
     pub(super) fn error(trouble: &Trouble<'_>) -> Self {
         let words = first(trouble.words);
         let until = trouble.resets_at.and_then(reset::epoch);
-        Self { outcome: class(trouble, words), words: Some(words.to_owned()), until }
+        let wait = trouble.retry_after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+        Self { outcome: class(trouble, words), words: Some(words.to_owned()), until, wait }
     }
 
     /// How it ended.
@@ -110,7 +117,8 @@ impl Statement {
             (_, Some(cause)) => Some(cause),
             (outcome, None) => Some(format!("the agent states `{outcome}` and no cause")),
         };
-        Report { outcome: self.outcome, cause, until: limited.then(|| self.until.or_else(read)).flatten() }
+        let until = self.until.or_else(|| self.wait.map(|wait| now + wait)).or_else(read);
+        Report { outcome: self.outcome, cause, until: until.filter(|_| limited) }
     }
 }
 
