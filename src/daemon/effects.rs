@@ -207,7 +207,9 @@ impl Daemon {
                 for warning in &prepared.warnings {
                     log.note(warning);
                 }
-                let output = Output::new(run, spawned.output, log, harness.tty);
+                let shown = self.echo.is_some();
+                let format = prepared.report.as_deref();
+                let output = Output::new(run, spawned.output, log, &harness, format, shown);
                 self.watch_output(run, output);
                 self.family.started(run, spawned.pid, spawned.start_time);
                 if let Some(live) = self.live.get_mut(&run) {
@@ -224,7 +226,7 @@ impl Daemon {
                         workdir: Some(prepared.workdir.into_string()),
                         log: Some(path.into_string()),
                         skills: prepared.skills,
-                        report: None,
+                        report: prepared.report,
                         git_before: prepared.git_before,
                     },
                 });
