@@ -11,6 +11,7 @@ mod limits;
 mod notices;
 mod once;
 mod output;
+mod parking;
 mod receipts;
 mod records;
 mod reload;
