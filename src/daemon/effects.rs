@@ -248,7 +248,8 @@ impl Daemon {
         if let Err(cause) = logs::remove(&path) {
             warn!(harness = %harness.name, %run, %cause, "the empty log cannot be removed");
         }
-        self.not_spawned(run, ErrorCode::SpawnFailed, cause.to_string());
+        let code = if cause.is_shortage() { ErrorCode::Internal } else { ErrorCode::SpawnFailed };
+        self.not_spawned(run, code, cause.to_string());
     }
 
     fn not_spawned(&mut self, run: RunId, code: ErrorCode, cause: String) {

@@ -7,6 +7,7 @@ mod checks;
 mod control;
 mod daemon;
 mod fleet;
+mod hazards;
 mod limits;
 mod notices;
 mod once;
