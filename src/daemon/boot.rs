@@ -8,6 +8,7 @@ use camino::Utf8PathBuf;
 use tracing::{error, info, warn};
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
+use super::errands::errand_owner;
 use super::error::DaemonError;
 use super::lost::close_lost;
 use super::signals::tell_manager;
@@ -18,7 +19,7 @@ use crate::host::files::{self, Places};
 use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
-use crate::host::{memory, notify};
+use crate::host::{memory, notify, tree};
 use crate::loader::{self, Selection};
 use crate::store::Store;
 use crate::supervisor::{Event, Remembered};
@@ -86,11 +87,17 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     store.set_patience(STORE_PATIENCE)?;
     let mut locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
     close_lost(&mut store, &mut locks)?;
+    let owner = errand_owner(&state);
+    let errands = owner.as_deref().map_or(0, tree::end_errands_of);
+    if errands > 0 {
+        warn!(processes = errands, "commands of an earlier daemon are killed");
+    }
     let known = store.remembered()?;
     let remembered =
         Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
     let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
+    daemon.errands.owner = owner.unwrap_or_default();
     daemon.listen(listener)?;
     register(&mut daemon)?;
     daemon.boot(loaded, remembered);

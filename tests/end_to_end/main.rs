@@ -3,12 +3,17 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
 mod bad_input;
+mod checks;
 mod control;
 mod daemon;
 mod fleet;
+mod hazards;
 mod limits;
+mod notices;
 mod once;
 mod output;
+mod parking;
+mod receipts;
 mod records;
 mod reload;
 mod robust;

@@ -7,7 +7,7 @@ use harnessd::host::clock::now;
 use harnessd::host::process::{SpawnSpec, Spawned, reap, signal_pid, spawn};
 use harnessd::host::tree::{
     Facts, Family, Reaped, become_subreaper, children_of_self, descendants, facts, find_by_run_ids,
-    run_id_of, signal_exactly,
+    signal_exactly, tree_id_of,
 };
 use nix::libc::{SIGKILL, SIGTERM, SIGUSR1};
 
@@ -238,10 +238,27 @@ fn an_orphan_that_shows_its_mark_late_ends_with_its_run() {
     family.survey().unwrap();
     assert_eq!(family.unclaimed(), [orphan]);
     signal_pid(orphan, SIGUSR1).unwrap();
-    await_that("it shows its mark", || run_id_of(orphan) == Some(own.0));
+    await_that("it shows its mark", || tree_id_of(orphan) == Some(own.0));
     family.kill(own.0);
     turns_until_gone(&mut family, own.0);
     assert_eq!(children_of_self().unwrap(), [other.1.pid]);
+}
+
+/// LIF-5: a process shows its mark at any instant, also in the middle of an `exec`: nobody looks again
+/// at an orphan of a run that is over, and the next daemon looks for open runs only.
+#[test]
+fn a_process_shows_its_mark_while_it_executes() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let mut restless = script("exec /bin/sh -c \"$AGAIN\"");
+    restless.env.push(("AGAIN".into(), "exec /bin/sh -c \"$AGAIN\"".into()));
+    let (run, child) = start(&mut family, restless);
+    for look in 0..5_000 {
+        assert_eq!(tree_id_of(child.pid), Some(run), "look {look}");
+    }
+    family.kill(run);
+    turns_until_gone(&mut family, run);
 }
 
 /// LIF-5: an orphan that is older than every run is of none.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::libc::{SIGCONT, SIGKILL, SIGTERM};
 
-use super::proc::{Facts, find_by_run_ids};
+use super::proc::{Facts, find_by_errand_owner, find_by_run_ids};
 use super::signal_exactly;
 use crate::base::RunId;
 
@@ -32,6 +32,22 @@ pub fn end_runs(runs: &HashSet<RunId>, grace: Duration) -> usize {
             signal_all(&left, SIGKILL);
             thread::sleep(LOOK);
         }
+    }
+    found.len()
+}
+
+/// Kills every process of an errand of `owner`, who lives no more; how many were found at first.
+#[must_use]
+pub fn end_errands_of(owner: &str) -> usize {
+    let found = find_by_errand_owner(owner);
+    let (mut left, start) = (found.clone(), Instant::now());
+    while !left.is_empty() && start.elapsed() < DYING {
+        for who in &left {
+            // As below: one that cannot be ended by us is left alone.
+            let _sent = signal_exactly(who, SIGKILL);
+        }
+        thread::sleep(LOOK);
+        left = find_by_errand_owner(owner);
     }
     found.len()
 }

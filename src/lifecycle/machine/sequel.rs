@@ -22,11 +22,16 @@ impl Machine {
     pub(super) fn give_way(&mut self, wanted: Option<Outcome>, turn: &mut Turn<'_>) {
         match wanted {
             Some(outcome) if !turn.policy.oneshot && turn.policy.again(outcome) => {
-                let delay = self.tally.met(turn.policy);
-                self.again_after(delay, outcome, turn);
+                self.try_again(outcome, turn);
             }
             _ => self.go(Phase::Stopped, turn),
         }
+    }
+
+    /// The same attempt is made once more, later.
+    pub(super) fn try_again(&mut self, outcome: Outcome, turn: &mut Turn<'_>) {
+        let delay = self.tally.put_off(turn.policy);
+        self.again_after(delay, outcome, turn);
     }
 
     /// Decides what comes after a run of which nothing is alive. `until`: how long its agent says
