@@ -55,19 +55,15 @@ fn start(state: &State, what: &str) -> Option<Replaced> {
     replaced
 }
 
-/// Trap 25: a store that is cut off anywhere is moved aside as it is, and the daemon has a new one; unless
-/// only a page is cut that nothing was on. A file of no bytes is what a start leaves that was killed at its
-/// first step.
+/// Trap 25: a store that is cut off anywhere is moved aside as it is, and the daemon has a new one. A file
+/// of no bytes is what a start leaves that was killed at its first step.
 #[test]
 fn a_store_that_is_cut_off_is_moved_aside() {
-    let (intact, whole) = filled();
-    let all = RunQuery { limit: 1000, ..RunQuery::default() };
-    let runs = intact.open().runs(&all);
+    let (_state, whole) = filled();
     let pages = whole.len() / PAGE;
     assert!(pages > 20, "{pages}");
     let edges = (0..pages).flat_map(|page| [page * PAGE + 1, (page + 1) * PAGE - 1, page * PAGE]);
     let inside = (0..pages).step_by(3).map(|page| page * PAGE + 1 + (page * 977) % (PAGE - 2));
-    let mut noticed = 0;
     for length in edges.chain(inside).chain([2, 15, 16, 17, 99, 100, 101, 511, 512]) {
         let state = with(&whole[..length]);
         let replaced = start(&state, &format!("cut off at {length}"));
@@ -75,15 +71,10 @@ fn a_store_that_is_cut_off_is_moved_aside() {
             assert_eq!(replaced, None);
             continue;
         }
-        let Some(replaced) = replaced else {
-            assert_eq!(state.open().runs(&all), runs, "cut off at {length} and not noticed");
-            continue;
-        };
-        noticed += 1;
+        let replaced = replaced.unwrap_or_else(|| panic!("cut off at {length} and not noticed"));
         assert!(replaced.aside.as_str().starts_with(&format!("{}.corrupt-", state.file())));
         assert_eq!(fs::read(&replaced.aside).unwrap(), whole[..length], "cut off at {length}");
     }
-    assert!(noticed > pages * 3, "{noticed}");
 }
 
 /// Trap 25: a byte that flipped is noticed, or it changed nothing that a start depends on; whatever it is,
