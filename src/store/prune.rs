@@ -37,9 +37,8 @@ pub(super) fn boundaries(
     keep: u32,
 ) -> Result<[Option<String>; 2], StoreProblem> {
     let boundary = |kind: &str| {
-        let sql = format!(
-            "SELECT id FROM runs WHERE harness = ?1 AND {kind} ORDER BY id DESC LIMIT 1 OFFSET ?2"
-        );
+        let sql =
+            format!("SELECT id FROM runs WHERE harness = ?1 AND {kind} ORDER BY id DESC LIMIT 1 OFFSET ?2");
         let mut statement = connection.prepare_cached(&sql)?;
         Ok::<_, StoreProblem>(
             statement.query_row((harness.as_str(), keep), |row| row.get::<_, String>(0)).optional()?,

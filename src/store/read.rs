@@ -74,8 +74,9 @@ pub struct Recorded {
 }
 
 pub(super) fn recorded(connection: &Connection) -> Result<Recorded, StoreProblem> {
-    let made_at =
-        connection.query_row("SELECT value FROM meta WHERE key = 'made_at'", [], |row| row.get(0)).optional()?;
+    let made_at = connection
+        .query_row("SELECT value FROM meta WHERE key = 'made_at'", [], |row| row.get(0))
+        .optional()?;
     let known = ids(connection, "SELECT id FROM runs", Vec::new())?;
     // Without the fact nothing is old enough to be known.
     Ok(Recorded { ids: known.into_iter().collect(), made_at: made_at.map_or(Wall(i64::MAX), Wall) })

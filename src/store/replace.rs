@@ -74,7 +74,10 @@ impl Store {
         }
         let failed = |problem| StoreError { path: path.clone(), problem };
         let aside = move_aside(&path).map_err(|cause| {
-            failed(StoreProblem::NotWritable(format!("it is damaged and cannot be moved: {}", connect::said(&cause))))
+            failed(StoreProblem::NotWritable(format!(
+                "it is damaged and cannot be moved: {}",
+                connect::said(&cause)
+            )))
         })?;
         let Salvage { runs, intents, firings, windows } = salvage(&aside);
         let mut store = Self::open(dir)?;
@@ -82,7 +85,8 @@ impl Store {
             Replaced { aside, problem, runs: runs.len(), intents: intents.len(), firings: firings.len() };
         let kept = Salvage { runs, intents, firings, windows };
         if let Some(writer) = &mut store.writer {
-            transact(&mut writer.connection, true, |transaction| kept.restore(transaction)).map_err(failed)?;
+            transact(&mut writer.connection, true, |transaction| kept.restore(transaction))
+                .map_err(failed)?;
         }
         Ok((store, Some(replaced)))
     }

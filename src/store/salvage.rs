@@ -92,11 +92,7 @@ fn open(path: &Utf8Path) -> Option<Connection> {
 }
 
 /// Hands over rows until one cannot be reached; one that makes no sense is passed over.
-fn each(
-    connection: &Connection,
-    sql: &str,
-    mut take: impl FnMut(&Row<'_>) -> Result<(), StoreProblem>,
-) {
+fn each(connection: &Connection, sql: &str, mut take: impl FnMut(&Row<'_>) -> Result<(), StoreProblem>) {
     let Ok(mut statement) = connection.prepare(sql) else { return };
     let Ok(mut rows) = statement.query([]) else { return };
     while let Ok(Some(row)) = rows.next() {

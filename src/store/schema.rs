@@ -121,7 +121,8 @@ pub(super) fn version(connection: &Connection) -> Result<Version, StoreProblem> 
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if application != APPLICATION {
-        let own = "SELECT count(*) FROM sqlite_schema WHERE name IN ('runs', 'firings', 'intents', 'windows')";
+        let own =
+            "SELECT count(*) FROM sqlite_schema WHERE name IN ('runs', 'firings', 'intents', 'windows')";
         return match connection.query_row(own, [], |row| row.get(0))? {
             0_i64 if application == 0 && found == 0 && tables == 0 => Ok(Version::Empty),
             4 => Err(StoreProblem::Damaged("its mark is not ours, its tables are".to_owned())),

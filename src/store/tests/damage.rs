@@ -147,7 +147,11 @@ fn a_row_that_makes_no_sense_costs_no_other() {
     let replaced = replaced.expect("it is noticed");
     assert_eq!(
         replaced.problem,
-        StoreProblem::BadRow { row: id(201).to_string(), column: "trigger", cause: "`whim` is no trigger".into() }
+        StoreProblem::BadRow {
+            row: id(201).to_string(),
+            column: "trigger",
+            cause: "`whim` is no trigger".into()
+        }
     );
     assert_eq!(store.open_runs(), Ok(Vec::new()));
     assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), replaced.runs);
@@ -163,7 +167,8 @@ fn foreign_companions_stop_no_start() {
     let wal = fs::read(other.dir.join("state.db-wal")).unwrap();
     assert!(wal.len() > PAGE);
     let (_state, whole) = filled();
-    for (what, bytes) in [("text", b"not a database ".repeat(1000)), ("nothing", Vec::new()), ("ours", whole)] {
+    for (what, bytes) in [("text", b"not a database ".repeat(1000)), ("nothing", Vec::new()), ("ours", whole)]
+    {
         for companion in ["-wal", "-shm", "-journal"] {
             let state = with(&bytes);
             for contents in [&wal[..], b"nonsense", &wal[..wal.len() / 2]] {
@@ -188,7 +193,8 @@ fn files_that_were_moved_aside_stay() {
         assert_eq!(replaced.problem, StoreProblem::NotADatabase);
     }
     let aside: Vec<String> = state.names().into_iter().filter(|file| file.contains("corrupt")).collect();
-    let aside: Vec<_> = aside.iter().filter(|file| !file.ends_with("-wal") && !file.ends_with("-shm")).collect();
+    let aside: Vec<_> =
+        aside.iter().filter(|file| !file.ends_with("-wal") && !file.ends_with("-shm")).collect();
     assert_eq!(aside.len(), 5, "{aside:?}");
 }
 
@@ -200,7 +206,9 @@ fn nobody_else_moves_a_damaged_store() {
         assert_eq!(error.problem, StoreProblem::NotADatabase);
         assert_eq!(
             error.body().help.as_deref(),
-            Some("the next `harnessd run` moves it aside, keeps what can still be read of it, and makes a new one")
+            Some(
+                "the next `harnessd run` moves it aside, keeps what can still be read of it, and makes a new one"
+            )
         );
     }
     assert_eq!(state.names(), ["state.db"]);

@@ -29,8 +29,7 @@ fn version_1() -> State {
 /// The tables and indices as SQLite keeps them.
 fn shape(state: &State) -> Vec<(String, String, Option<String>)> {
     let raw = state.raw();
-    let mut statement =
-        raw.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").unwrap();
+    let mut statement = raw.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     rows.map(Result::unwrap).collect()
 }
