@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, FileControl, OpenFlags};
 
 use super::error::StoreProblem;
@@ -92,13 +93,22 @@ pub(super) fn writer(path: &Utf8Path) -> Result<Writer, StoreProblem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, error))?;
     settle(&connection)?;
+    // A file that turns out to be no store of ours stays as it is: closing it must not move its log into it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Log and index stay when the last connection closes, so that a reader
+    // never has to make them (and so never owns what the daemon needs).
+    let mut persist = 1;
+    connection.file_control(Some("main"), FileControl::PersistWal(&mut persist))?;
     // While another process makes the same store, SQLite answers some of these
     // steps with "locked" at once, without the patience that it was told to have.
     let begun = Instant::now();
     loop {
         match prepare(&mut connection) {
             Err(StoreProblem::Locked) if begun.elapsed() < PATIENCE => thread::sleep(BREATH),
-            Ok(made) => return Ok(Writer { opened: Opened::at(path), connection, made }),
+            Ok(made) => {
+                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+                return Ok(Writer { opened: Opened::at(path), connection, made });
+            }
             Err(problem) => return Err(problem),
         }
     }
@@ -150,10 +160,6 @@ fn prepare(connection: &mut Connection) -> Result<bool, StoreProblem> {
     if connection.is_readonly("main")? {
         return Err(StoreProblem::NotWritable("permission denied".to_owned()));
     }
-    // Log and index stay when the last connection closes, so that a reader
-    // never has to make them (and so never owns what the daemon needs).
-    let mut persist = 1;
-    connection.file_control(Some("main"), FileControl::PersistWal(&mut persist))?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         return Err(StoreProblem::NoWal(mode));

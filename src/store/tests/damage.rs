@@ -198,10 +198,19 @@ fn files_that_were_moved_aside_stay() {
     assert_eq!(aside.len(), 5, "{aside:?}");
 }
 
-/// `once` and whoever only looks move nothing; they say what will be done about it.
+/// `once` and whoever only looks move nothing and change nothing, not even by closing what they opened; they
+/// say what will be done about it.
 #[test]
 fn nobody_else_moves_a_damaged_store() {
+    let (other, _) = filled();
+    let store = other.open();
+    other.raw().execute_batch("UPDATE firings SET at = at + 1").unwrap();
     let state = with(&b"not a database ".repeat(1000));
+    for companion in ["-wal", "-shm"] {
+        let from = format!("{}{companion}", other.file());
+        fs::copy(from, format!("{}{companion}", state.file())).unwrap();
+    }
+    drop(store);
     for error in [Store::open(&state.dir).unwrap_err(), Store::open_read(&state.dir).unwrap_err()] {
         assert_eq!(error.problem, StoreProblem::NotADatabase);
         assert_eq!(
@@ -211,7 +220,8 @@ fn nobody_else_moves_a_damaged_store() {
             )
         );
     }
-    assert_eq!(state.names(), ["state.db"]);
+    assert_eq!(state.names(), ["state.db", "state.db-shm", "state.db-wal"]);
+    assert_eq!(fs::read(state.file()).unwrap(), b"not a database ".repeat(1000));
 }
 
 /// A database of another program is nobody's to move.

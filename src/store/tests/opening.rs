@@ -278,6 +278,28 @@ fn a_full_disk_is_said_and_loses_nothing() {
     assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), 499);
 }
 
+/// "A store on a read-only file system", while it runs: the turn is refused whole, and goes on when it can.
+#[test]
+fn a_store_that_becomes_read_only_is_said_and_loses_nothing() {
+    let state = State::new();
+    let mut store = state.open();
+    let forbid = |store: &Store, wanted: bool| {
+        let connection = &store.writer.as_ref().unwrap().connection;
+        connection.pragma_update(None, "query_only", wanted).unwrap();
+    };
+    forbid(&store, true);
+    let turn = [Record::RunStarted(started(1, "tick")), Record::RunStarted(started(2, "tick"))];
+    let error = store.commit(&turn).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("state store `{}`: cannot be written: attempt to write a readonly database", state.file())
+    );
+    assert_eq!(store.open_runs(), Ok(Vec::new()));
+    forbid(&store, false);
+    store.commit(&turn).unwrap();
+    assert_eq!(store.open_runs().unwrap().len(), 2);
+}
+
 /// A row that cannot be understood is named, not skipped.
 #[test]
 fn a_row_that_makes_no_sense_is_named() {
