@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
+mod audit;
 mod bad_input;
 mod control;
 mod daemon;
