@@ -91,7 +91,7 @@ impl Daemon {
 
     fn launch(&mut self, Start { run, harness, trigger }: Start) {
         // A paid prompt may run twice after a crash if its slot is not on the disk.
-        if let (Trigger::Schedule, Some(trouble)) = (trigger, &self.store_trouble) {
+        if let (Trigger::Schedule | Trigger::CatchUp, Some(trouble)) = (trigger, &self.store_trouble) {
             let cause = format!("its slot cannot be claimed: {trouble}");
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
         }

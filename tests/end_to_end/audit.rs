@@ -142,7 +142,7 @@ fn no_secret_is_anywhere() {
     let mut told = String::new();
     events.read_to_string(&mut told).unwrap();
     assert!(
-        told.contains("run_ended") && said.contains("no-such-program") && said.contains("API_KEY"),
+        told.contains("run_ended") && said.contains("no-such-program") && said.contains("own.env"),
         "{said}"
     );
     let log = home.daemon_log();
