@@ -125,16 +125,18 @@ impl Daemon {
     /// What bounds the past at a start: runs beyond `keep_runs`, which may have been lowered, and old runs
     /// of harnesses that are gone; and logs that no run refers to, by a worker.
     pub(super) fn tidy(&mut self) {
-        let recorded = match self.store.harnesses() {
+        let recorded = match self.store.counts() {
             Ok(recorded) => recorded,
             Err(cause) => return warn!(%cause, "old runs cannot be pruned"),
         };
-        for name in recorded.iter().filter_map(|name| HarnessName::parse(name).ok()) {
-            if self.supervisor.harness(&name).is_some() {
-                self.prune(&name);
-            } else {
-                let expired = self.store.expire(&name);
-                remove_logs(&name, expired);
+        for (name, count) in recorded {
+            match self.supervisor.harness(&name) {
+                Some(harness) if count > u64::from(harness.keep_runs) => self.prune(&name),
+                Some(_) => {}
+                None => {
+                    let expired = self.store.expire(&name);
+                    remove_logs(&name, expired);
+                }
             }
         }
         match logs::harnesses(&logs::directory(&self.around.state)) {

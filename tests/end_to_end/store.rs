@@ -339,6 +339,7 @@ fn a_full_disk_stops_no_start_and_a_read_only_one_no_reader() {
     let ballast = state.join("ballast");
     let mut file = fs::File::create(&ballast).unwrap();
     while file.write(&[0; 4096]).is_ok() || file.write(&[0]).is_ok() {}
+    drop(file);
     home.start_daemon();
     // What is in the log's file already has room; what has none waits.
     fs::remove_file(ballast).unwrap();
