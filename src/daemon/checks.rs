@@ -4,7 +4,6 @@
 
 use tracing::{info, warn};
 
-use super::output::Output;
 use super::state::{Daemon, Main};
 use crate::base::RunId;
 use crate::host::process::spawn;
@@ -46,8 +45,7 @@ impl Daemon {
         live.main = Main::Alive(spawned.pid);
         live.ending = None;
         if let Some(output) = live.output.take() {
-            let next = Output::new(run, spawned.output, output.into_log(), false);
-            self.watch_output(run, next);
+            self.watch_output(run, output.follow(spawned.output));
         }
         self.family.started(run, spawned.pid, spawned.start_time);
         Ok(())

@@ -34,6 +34,7 @@ impl Daemon {
                     if !self.errands.exited(run, status) {
                         if let Some(live) = self.live.get_mut(&run) {
                             live.main = Main::Reaped;
+                            live.status = Some(status);
                         }
                         exits.push((run, status));
                     }
@@ -132,8 +133,8 @@ impl Daemon {
 
     /// Nothing of a run is alive: drains its output and tells the core. Unless a check follows it is over.
     pub(super) fn empty(&mut self, run: RunId, git_after: Option<String>) {
-        let dropped_bytes = self.drain_output(run);
-        self.feed(Event::Emptied { run, rest: Rest { git_after, dropped_bytes, ..Rest::default() } });
+        let rest = self.drain_output(run);
+        self.feed(Event::Emptied { run, rest: Rest { git_after, ..rest } });
         let checked = |effect: &Effect| matches!(effect, Effect::Check { run: id, .. } if *id == run);
         if !self.effects.iter().any(checked) {
             self.release(run);

@@ -274,7 +274,7 @@ impl Daemon {
 
     fn errand_over(&mut self, purpose: Purpose, end: End) {
         match purpose {
-            Purpose::Notice { run, harness } => super::notices::told(run, &harness, &end),
+            Purpose::Notice { run, harness } => self.notice_over(run, &harness, &end),
             Purpose::Version(program) => self.version_told(program, &end),
             Purpose::Trial => self.tried(&end),
         }

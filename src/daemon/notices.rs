@@ -24,16 +24,25 @@ impl Daemon {
             }
             Err(cause) => {
                 warn!(harness = %run.harness, run = %run.id, %cause, "the notice of its end cannot be given");
+                self.show(&format!("the notice of its end cannot be given: {cause}"));
             }
         }
     }
-}
 
-/// A notice has come to an end.
-pub(super) fn told(run: RunId, harness: &HarnessName, end: &End) {
-    if let Some(cause) = &end.trouble {
+    /// A notice has come to an end.
+    pub(super) fn notice_over(&self, run: RunId, harness: &HarnessName, end: &End) {
+        let Some(cause) = &end.trouble else { return };
         let said = last_line(&end.last);
         warn!(%harness, %run, cause, said, "the notice of its end has failed");
+        let said = said.map_or_else(String::new, |said| format!(": {said}"));
+        self.show(&format!("the notice of its end has failed: {cause}{said}"));
+    }
+
+    /// Says something in the foreground, where nobody reads a daemon's log.
+    fn show(&self, text: &str) {
+        if let Some(echo) = &self.echo {
+            echo.write(format!("[harnessd: {text}]\n").as_bytes());
+        }
     }
 }
 

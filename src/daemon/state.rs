@@ -18,7 +18,7 @@ use super::output::Output;
 use super::parking::Parking;
 use super::versions::Versions;
 use super::workers::Workers;
-use crate::base::{Mono, Now, RunId, Wall};
+use crate::base::{ExitStatus, Mono, Now, RunId, Wall};
 use crate::config::Harness;
 use crate::host::clock;
 use crate::host::console::Console;
@@ -48,6 +48,8 @@ pub(super) struct Live {
     /// The signal that processes of the run get as they are found: set once it is being ended.
     pub(super) ending: Option<i32>,
     pub(super) output: Option<Output>,
+    /// How the main process ended, once it is reaped.
+    pub(super) status: Option<ExitStatus>,
     /// For its check, until that is started.
     pub(super) conditions: Option<Conditions>,
     /// The directory of the repository that it works in.
@@ -58,7 +60,7 @@ impl Live {
     /// A run of which nothing is alive yet.
     pub(super) const fn preparing(harness: Arc<Harness>) -> Self {
         let main = Main::Preparing;
-        Self { harness, main, ending: None, output: None, conditions: None, repository: None }
+        Self { harness, main, ending: None, output: None, status: None, conditions: None, repository: None }
     }
 }
 
@@ -101,6 +103,8 @@ pub(super) struct Daemon {
     /// Records that the store could not take yet, oldest first.
     pub(super) backlog: Vec<Record>,
     pub(super) store_trouble: Option<String>,
+    /// What became of a store that was damaged or went away, for as long as this daemon runs.
+    pub(super) store_notices: Vec<String>,
     pub(super) live: HashMap<RunId, Live>,
     /// Which process belongs to which run.
     pub(super) family: Family,

@@ -36,6 +36,8 @@ pub struct Prepared {
     pub git_before: Option<String>,
     /// What was odd: for the daemon's log and the run's.
     pub warnings: Vec<String>,
+    /// The format of the machine-readable output that the agent is asked for.
+    pub report: Option<String>,
 }
 
 /// A lock of an index that is older than this belongs to no git that is still at work.
@@ -86,7 +88,8 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
     let repository = Repository::holding(&workdir);
     let git_before = repository.as_ref().and_then(Repository::head);
     warnings.extend(repository.as_ref().and_then(stale_lock));
-    Ok(Prepared { spec, shown: synthesis.shown, workdir, skills, repository, git_before, warnings })
+    let (shown, report) = (synthesis.shown, synthesis.report);
+    Ok(Prepared { spec, shown, workdir, skills, repository, git_before, warnings, report })
 }
 
 /// What is to be said of a lock that stops every git in the working directory until a person removes it.

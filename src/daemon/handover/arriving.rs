@@ -97,6 +97,7 @@ impl Daemon {
         self.started_at = document.started_at;
         self.next_event = document.last_event;
         self.next_ticket = document.last_ticket;
+        self.store_notices = document.store_notices;
         self.unsurveyed = document.unsurveyed.into_iter().collect();
         self.family = document.family;
         Arc::make_mut(&mut self.around).limits = document.limits;
@@ -176,7 +177,8 @@ impl Daemon {
         }
         let main = handed.main.map_or(Main::Reaped, Main::Alive);
         let (conditions, repository) = (handed.conditions, handed.repository);
-        let live = Live { harness, main, ending: handed.ending, output: None, conditions, repository };
+        let (ending, status) = (handed.ending, handed.status);
+        let live = Live { harness, main, ending, output: None, status, conditions, repository };
         self.live.insert(handed.run, live);
         match handed.output.map(|output| output.resume(handed.run)).transpose() {
             Ok(Some(output)) => self.watch_output(handed.run, output),

@@ -10,7 +10,7 @@ use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::base::{RunId, Trigger, Wall, micros, same_minor, version};
+use crate::base::{ExitStatus, RunId, Trigger, Wall, micros, same_minor, version};
 use crate::daemon::boot::Options;
 use crate::daemon::clients::HandedClient;
 use crate::daemon::output::HandedOutput;
@@ -98,6 +98,9 @@ pub(in crate::daemon) struct Document {
     /// Harnesses whose shared skills are given up once they have stopped.
     #[serde(default)]
     pub(in crate::daemon) removed: Vec<Remnant>,
+    /// What became of the store.
+    #[serde(default)]
+    pub(in crate::daemon) store_notices: Vec<String>,
     /// Who asked for the re-execution.
     #[serde(default)]
     pub(in crate::daemon) asked: Vec<Ticket>,
@@ -119,6 +122,9 @@ pub(in crate::daemon) struct HandedLive {
     pub(in crate::daemon) ending: Option<i32>,
     #[serde(default)]
     pub(in crate::daemon) output: Option<HandedOutput>,
+    /// How its main process ended.
+    #[serde(default)]
+    pub(in crate::daemon) status: Option<ExitStatus>,
     /// For its check.
     #[serde(default)]
     pub(in crate::daemon) conditions: Option<Conditions>,

@@ -48,6 +48,7 @@ impl Daemon {
                 main,
                 ending: live.ending,
                 output: live.output.as_ref().map(HandedOutput::of),
+                status: live.status,
                 conditions: live.conditions.clone(),
                 repository: live.repository.clone(),
             })
@@ -80,6 +81,7 @@ impl Daemon {
             last_ticket: self.next_ticket,
             last_event: self.next_event,
             removed: self.removed.iter().map(|harness| Remnant::of(harness)).collect(),
+            store_notices: self.store_notices.clone(),
             asked,
             reload,
         })

@@ -34,6 +34,7 @@ fn trouble(daemon: &Daemon) -> Vec<String> {
         .restart_needed
         .iter()
         .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
+    let store = daemon.store_notices.iter().cloned().chain(store);
     store.chain(restart).chain(daemon.handover_trouble.clone()).collect()
 }
 
