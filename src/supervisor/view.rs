@@ -89,7 +89,7 @@ fn waiting(wait: Wait) -> Waiting {
 }
 
 /// Whether somebody should look at a run that ended so and is not made good yet.
-pub(super) const fn is_bad(outcome: Outcome) -> bool {
+const fn is_bad(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped => false,
         Outcome::Failed
