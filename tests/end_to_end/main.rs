@@ -8,6 +8,7 @@ mod daemon;
 mod fleet;
 mod limits;
 mod once;
+mod outcomes;
 mod output;
 mod records;
 mod reload;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::base::ExitStatus::{self, Code, Signal};
 use crate::base::Outcome::{self, AuthRequired, Budget, Failed, MaxTurns, Ok, Overloaded, RateLimited};
 use crate::base::{Report, Wall};
-use crate::report::Format::{self, ClaudeCode, Codex, Gemini, OpenCode, Pi};
+use crate::report::Format::{self, ClaudeCode, Codex, Gemini, OpenCode, Pi, Qwen};
 
 /// One output of one agent.
 pub(super) struct Fixture {
@@ -168,6 +168,8 @@ pub(super) fn all() -> Vec<Fixture> {
             RateLimited,
             "This request would exceed your account's rate limit. Please try again later.",
         ),
+        of("opencode/529", OpenCode, Code(1), Overloaded, "Overloaded"),
+        of("opencode/500", OpenCode, Code(1), Failed, "Internal server error"),
         none("opencode/sigterm", OpenCode, Signal(15)),
         of("pi/ok", Pi, Code(0), Ok, ""),
         of("pi/tool", Pi, Code(0), Ok, ""),
@@ -203,6 +205,12 @@ pub(super) fn all() -> Vec<Fixture> {
         of("pi/cut", Pi, Code(0), Failed, "Stream ended without finish_reason"),
         none("pi/sigint", Pi, Signal(2)),
         none("pi/sigterm", Pi, Code(143)),
+        of("qwen/ok", Qwen, Code(0), Ok, ""),
+        of("qwen/tool", Qwen, Code(0), Ok, ""),
+        of("qwen/quoted", Qwen, Code(0), Ok, ""),
+        of("qwen/401", Qwen, Code(1), AuthRequired, "[API Error: 401 invalid x-api-key]"),
+        of("qwen/max-turns", Qwen, Code(53), MaxTurns, "exit status 53: it used up its turns"),
+        none("qwen/sigterm", Qwen, Signal(15)),
     ]
 }
 
