@@ -4,13 +4,15 @@
 //! the last message's `stopReason`. `agent_settled` comes after it, and says so even if the
 //! `agent_end`, which holds all messages, was too long to be read.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::statement::{Statement, Trouble};
 use super::told::{Told, items, text};
 
 /// What is remembered between records.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Reader {
     /// How the last message of the model ended.
     last: Option<Statement>,

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{reset, words};
@@ -53,7 +54,7 @@ const LOGIN: [&str; 13] = [
 ];
 
 /// What an agent states about its own end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     outcome: Outcome,
     /// Its own words, where it is no success.

@@ -31,12 +31,13 @@ fn of(run: &Value) -> (Value, Value, Value) {
     (run["outcome"].clone(), run["cause"].clone(), run["exit_code"].clone())
 }
 
-const PLACE: &str = "cat out";
+/// The agent prints what lies beside it.
+const PRINTS: &str = "cat out";
 
 /// RUN-0, RUN-2, RUN-4: the result decides, `once` and `logs` show text, `--raw` the bytes.
 #[test]
 fn a_result_is_read_and_shown_as_text() {
-    let home = home_with(PLACE, "quiet = false");
+    let home = home_with(PRINTS, "quiet = false");
     let output = recorded("claude-code/tool.jsonl");
     home.write("out", &output);
     let text = "[Bash] echo limit reached; echo Claude AI usage limit reached\nDONE\n";
@@ -87,7 +88,7 @@ fn a_refused_login_is_told_apart() {
 /// exit status; words that it quotes are no statement (complaint 7).
 #[test]
 fn exit_status_0_without_a_result_is_a_failure() {
-    let home = home_with(PLACE, "");
+    let home = home_with(PRINTS, "");
     home.write(
         "out",
         "Claude AI usage limit reached|1796064944\n{\"type\":\"system\",\"subtype\":\"init\"}\n",
@@ -106,10 +107,10 @@ fn exit_status_0_without_a_result_is_a_failure() {
 /// PRM-5: where the user's own words are the command, nothing is added and the exit status decides.
 #[test]
 fn a_plain_command_is_judged_by_its_exit_status() {
-    let home = Home::new(
-        "[harness.job]\nagent = \"claude-code\"\noneshot = true\ncmd = \"sh\"\n\
-         args = [\"-c\", \"echo '{\\\"type\\\":\\\"result\\\",\\\"is_error\\\":true}'\"]\n",
-    );
+    let home = home_with(PRINTS, "oneshot = true\nargs = [\"go\"]");
+    let configuration = home.read(".config/harnessd/harness.toml");
+    home.configure(&configuration.replace("prompt = \"go\"\n", ""));
+    home.write("out", "{\"type\":\"result\",\"is_error\":true}\n");
     let text = "{\"type\":\"result\",\"is_error\":true}\n";
     assert_eq!(home.ok(&["once", "job"]).out, text);
     let run = &home.runs("job")[0];

@@ -180,7 +180,7 @@ fn codex_hides_native_copies_by_path() {
     assert_eq!(facts("codex", &[]).target, Some(TargetKind::Shared { dir: ".codex/skills".to_owned() }));
     assert_eq!(
         told("codex", "/w/.codex/skills", &[]).argv[3..],
-        ["-c", "analytics.enabled=false", "--", "P"]
+        ["-c", "analytics.enabled=false", "--json", "--", "P"]
     );
 }
 
