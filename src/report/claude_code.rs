@@ -12,7 +12,7 @@ use super::told::{Told, items, text};
 use crate::base::Outcome;
 
 /// What is remembered between records.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Reader {
     /// When the limit ends that a request was refused for.

@@ -12,7 +12,7 @@ use super::told::Told;
 use crate::base::{ExitStatus, Outcome, Report, Wall};
 
 /// Reads the output of one run as it comes. Written down and read back it goes on where it was.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Decoder {
     format: Format,
     lines: Lines,

@@ -62,7 +62,7 @@ impl Format {
 }
 
 /// Reads the records of one format, in their order.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
@@ -106,6 +106,7 @@ impl Reader {
     pub(super) fn held(&self) -> Option<&Statement> {
         match self {
             Self::ClaudeCode(reader) => reader.held(),
+            Self::Pi(reader) => reader.held(),
             _ => None,
         }
     }

@@ -20,7 +20,7 @@ pub(super) enum Line<'a> {
 }
 
 /// Cuts bytes into lines.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Lines {
     /// The begun line.
     begun: Vec<u8>,
