@@ -244,6 +244,23 @@ fn an_orphan_that_shows_its_mark_late_ends_with_its_run() {
     assert_eq!(children_of_self().unwrap(), [other.1.pid]);
 }
 
+/// LIF-5: a process shows its mark at any instant, also in the middle of an `exec`: nobody looks again
+/// at an orphan of a run that is over, and the next daemon looks for open runs only.
+#[test]
+fn a_process_shows_its_mark_while_it_executes() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let mut restless = script("exec /bin/sh -c \"$AGAIN\"");
+    restless.env.push(("AGAIN".into(), "exec /bin/sh -c \"$AGAIN\"".into()));
+    let (run, child) = start(&mut family, restless);
+    for look in 0..5_000 {
+        assert_eq!(run_id_of(child.pid), Some(run), "look {look}");
+    }
+    family.kill(run);
+    turns_until_gone(&mut family, run);
+}
+
 /// LIF-5: an orphan that is older than every run is of none.
 #[test]
 fn an_orphan_that_is_older_than_every_run_is_nobodys() {

@@ -13,9 +13,14 @@ use crate::base::RunId;
 
 /// The parent of all kernel threads, where they are seen at all.
 const KERNEL_THREADS: i32 = 2;
-/// How often and how soon an empty environment is looked at again.
+/// So often an environment must be empty before it counts as such.
 const LOOKS: usize = 3;
+/// How often and how long it is waited for an `exec` to be over. It may have to read its program from a
+/// busy disk.
+const EXEC_LOOKS: usize = 500;
 const LOOK: Duration = Duration::from_millis(1);
+/// `PF_KTHREAD` among the flags of a process.
+const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// The environment variable that marks every process of a run.
 const RUN_ID: &[u8] = b"HARNESSD_RUN_ID=";
@@ -128,10 +133,41 @@ fn descendants_by_scan(pid: i32) -> Vec<i32> {
 
 /// The run that a process says it belongs to: `HARNESSD_RUN_ID` in the
 /// environment that it was executed with. None for a zombie, which has none,
-/// and for a process whose environment this user may not read.
+/// and for a process whose environment this user may not read. One that is in
+/// the middle of an `exec` is waited for: until it has its new environment it
+/// seems to have none, and nobody would look at it again.
 #[must_use]
 pub fn run_id_of(pid: i32) -> Option<RunId> {
-    run_id_in(&fs::read(format!("/proc/{pid}/environ")).ok()?)
+    let path = format!("/proc/{pid}/environ");
+    let mut empty = 0;
+    for _ in 0..EXEC_LOOKS {
+        let environment = fs::read(&path).ok()?;
+        if !environment.is_empty() {
+            return run_id_in(&environment);
+        }
+        let stat = read(&format!("/proc/{pid}/stat"), 1024).ok()?;
+        if in_exec(&stat) {
+            thread::sleep(LOOK);
+        } else if empty == LOOKS {
+            break;
+        } else {
+            // The `exec` may have ended between the two reads.
+            empty += 1;
+        }
+    }
+    None
+}
+
+/// Whether a line of `/proc/PID/stat` is that of a process whose new memory holds no environment yet.
+fn in_exec(line: &[u8]) -> bool {
+    let Some(name_end) = line.iter().rposition(|byte| *byte == b')') else { return false };
+    let rest = String::from_utf8_lossy(&line[name_end + 1..]);
+    let mut fields = rest.split_ascii_whitespace();
+    let zombie = fields.next().is_none_or(|state| matches!(state, "Z" | "X" | "x"));
+    // The flags are field 9, the end of the environment is field 51.
+    let flags = fields.nth(5).and_then(|flags| flags.parse::<u64>().ok());
+    let end = fields.nth(41);
+    !zombie && flags.is_some_and(|flags| flags & KERNEL_THREAD == 0) && end == Some("0")
 }
 
 fn run_id_in(environment: &[u8]) -> Option<RunId> {
@@ -153,18 +189,9 @@ pub fn find_by_run_ids(runs: &HashSet<RunId>) -> Vec<(RunId, Facts)> {
         .collect()
 }
 
-/// The run id of a process that may be in the middle of an `exec`: its environment is empty for a
-/// moment then, as a kernel thread's always is.
+/// The run id of a process; kernel threads are not looked at, of which there may be hundreds.
 fn settled_run_id(one: &Facts) -> Option<RunId> {
-    let path = format!("/proc/{}/environ", one.pid);
-    for _ in 0..LOOKS {
-        let environment = fs::read(&path).ok()?;
-        if !environment.is_empty() || one.ppid == KERNEL_THREADS {
-            return run_id_in(&environment);
-        }
-        thread::sleep(LOOK);
-    }
-    None
+    if one.ppid == KERNEL_THREADS { None } else { run_id_of(one.pid) }
 }
 
 fn all_facts() -> io::Result<impl Iterator<Item = Facts>> {
@@ -174,7 +201,7 @@ fn all_facts() -> io::Result<impl Iterator<Item = Facts>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, facts, parse_stat, run_id_in};
+    use super::{Facts, facts, in_exec, parse_stat, run_id_in};
     use crate::base::{RunIds, Wall};
 
     #[test]
@@ -191,6 +218,23 @@ mod tests {
         let own = facts(i32::try_from(std::process::id()).unwrap()).unwrap();
         assert!(own.start_time > 0 && !own.zombie && own.ppid > 0);
         assert_eq!(facts(i32::MAX), None);
+    }
+
+    /// LIF-5: a process without an environment is told from one that has none yet.
+    #[test]
+    fn a_process_in_the_middle_of_an_exec_is_told() {
+        let line = |state: &str, flags: u64, env_end: u64| {
+            let before = "1 2 3 4 5".to_owned();
+            let between = vec!["9"; 41].join(" ");
+            format!("7 (a) b) {state} {before} {flags} {between} {env_end} 0\n").into_bytes()
+        };
+        assert!(in_exec(&line("R", 0x0040_0000, 0)));
+        assert!(!in_exec(&line("R", 0x0040_0000, 0x7ffc_1234)));
+        assert!(!in_exec(&line("Z", 0x0040_0000, 0)));
+        assert!(!in_exec(&line("S", super::KERNEL_THREAD, 0)));
+        assert!(!in_exec(b"7 (cut) S 1 2"));
+        let own = std::fs::read("/proc/self/stat").unwrap();
+        assert!(!in_exec(&own));
     }
 
     /// LIF-5: the run id is found in an environment that holds other odd things.
