@@ -138,3 +138,18 @@ fn a_followed_log_is_text_as_it_grows() {
     assert!(until("the run is over", || follow.try_wait().unwrap()).success());
     assert_eq!(home.read("shown"), format!("{tool}DONE\n"));
 }
+
+/// RUN-8: an agent that has stated its result and goes on is ended with what it left; the result counts,
+/// also when the agent answers the stop with a status of its own.
+#[test]
+fn an_agent_that_lingers_after_its_result_is_ended() {
+    let home = home_with(
+        "trap 'exit 143' TERM; cat out; sleep 611 & wait",
+        "linger_timeout = \"300ms\"\nquiet = false",
+    );
+    home.write("out", &recorded("claude-code/ok.jsonl"));
+    assert_eq!(home.ok(&["once", "job"]).out, "MOCK-OK.\n");
+    let run = &home.runs("job")[0];
+    assert_eq!((&run["outcome"], &run["lingered"]), (&json!("ok"), &json!(true)));
+    assert_eq!(crate::support::sleeper("611"), None);
+}
