@@ -87,7 +87,7 @@ fn foreign_bytes_around_the_result_do_not_matter() {
     for fixture in all().into_iter().filter(|fixture| fixture.name.ends_with("/ok")) {
         let output = bytes(&fixture);
         let cut = output.strip_suffix(b"\n").unwrap();
-        let around = [b"\xff\xfe\n{\n\n\"type\"\r\n", cut].concat().to_vec();
+        let around = [b"\xff\xfe\n{\n\n\"type\"\r\n", cut].concat();
         assert_eq!(outcome(fixture.format, &around, ExitStatus::Code(0)).unwrap().outcome, Outcome::Ok);
         let terminal: Vec<u8> = output
             .iter()
