@@ -10,6 +10,7 @@ mod fleet;
 mod limits;
 mod notices;
 mod once;
+mod outcomes;
 mod output;
 mod parking;
 mod receipts;

@@ -37,10 +37,14 @@ fn every_field_of_a_run_is_shown() {
         "id": id, "harness": "a", "trigger": "schedule", "attempt": 1,
         "planned_at": run["planned_at"], "started_at": run["started_at"], "ended_at": run["ended_at"],
         "outcome": "failed", "cause": "exit status 3", "exit_code": 3, "pid": run["pid"],
+        "process_start": run["process_start"],
         "adapter": "claude-code",
-        "command": ["claude", "-p", "--plugin-dir", target, "--settings", settings, "--", "<prompt>"],
+        "command": [
+            "claude", "-p", "--output-format", "stream-json", "--verbose",
+            "--plugin-dir", target, "--settings", settings, "--", "<prompt>",
+        ],
         "workdir": home.text("app"), "definition_hash": run["definition_hash"],
-        "log": format!("{state}/logs/a/{id}.log"),
+        "log": format!("{state}/logs/a/{id}.log"), "report": "claude-code",
         "skills": [{"name": "one", "source": home.text("team/one"), "hash": run["skills"][0]["hash"]}],
     });
     assert_eq!(run, whole);
