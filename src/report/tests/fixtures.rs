@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::base::ExitStatus::{self, Code, Signal};
 use crate::base::Outcome::{self, AuthRequired, Budget, Failed, MaxTurns, Ok, Overloaded, RateLimited};
 use crate::base::{Report, Wall};
-use crate::report::Format::{self, ClaudeCode, Codex, Gemini, OpenCode, Pi};
+use crate::report::Format::{self, ClaudeCode, Codex, Gemini, OpenCode, Pi, Qwen};
 
 /// One output of one agent.
 pub(super) struct Fixture {
@@ -168,6 +168,8 @@ pub(super) fn all() -> Vec<Fixture> {
             RateLimited,
             "This request would exceed your account's rate limit. Please try again later.",
         ),
+        of("opencode/529", OpenCode, Code(1), Overloaded, "Overloaded"),
+        of("opencode/500", OpenCode, Code(1), Failed, "Internal server error"),
         none("opencode/sigterm", OpenCode, Signal(15)),
         of("pi/ok", Pi, Code(0), Ok, ""),
         of("pi/tool", Pi, Code(0), Ok, ""),
@@ -203,6 +205,13 @@ pub(super) fn all() -> Vec<Fixture> {
         of("pi/cut", Pi, Code(0), Failed, "Stream ended without finish_reason"),
         none("pi/sigint", Pi, Signal(2)),
         none("pi/sigterm", Pi, Code(143)),
+        of("qwen/ok", Qwen, Code(0), Ok, ""),
+        of("qwen/tool", Qwen, Code(0), Ok, ""),
+        of("qwen/quoted", Qwen, Code(0), Ok, ""),
+        of("qwen/500", Qwen, Code(1), Failed, "[API Error: 500 Internal server error]"),
+        of("qwen/401", Qwen, Code(1), AuthRequired, "[API Error: 401 invalid x-api-key]"),
+        of("qwen/max-turns", Qwen, Code(53), MaxTurns, "exit status 53: it used up its turns"),
+        none("qwen/sigterm", Qwen, Signal(15)),
     ]
 }
 
@@ -325,4 +334,26 @@ fn a_result_that_is_followed_by_more_is_not_the_end() {
     assert_eq!(decoder.stated().map(crate::report::Statement::outcome), Some(Ok));
     decoder.feed(b"{\"type\":\"system\",\"subtype\":\"init\"}\n");
     assert_eq!(decoder.stated(), None);
+}
+
+/// RUN-8: pi has ended when it has settled; an output that ends before says it all the same.
+#[test]
+fn pi_has_ended_when_it_has_settled() {
+    let message = "{\"type\":\"message_end\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"stop\"}}\n";
+    let report = |decoder: &crate::report::Decoder| {
+        let report = decoder.report(Some(Code(0)), super::now(), chrono_tz::Tz::UTC).unwrap();
+        (decoder.stated().is_some(), report.outcome)
+    };
+    let mut decoder = crate::report::Decoder::new(Pi);
+    decoder.feed(format!("{{\"type\":\"agent_start\"}}\n{message}").as_bytes());
+    assert_eq!(report(&decoder), (false, Failed));
+    decoder.feed(b"{\"type\":\"agent_end\",\"willRetry\":true}\n");
+    assert_eq!(report(&decoder), (false, Failed));
+    decoder.feed(format!("{{\"type\":\"agent_start\"}}\n{message}").as_bytes());
+    decoder.feed(b"{\"type\":\"agent_end\"}\n");
+    assert_eq!(report(&decoder), (false, Ok));
+    decoder.feed(b"{\"type\":\"agent_settled\"}\n");
+    assert_eq!(report(&decoder), (true, Ok));
+    decoder.feed(b"{\"type\":\"agent_start\"}\n");
+    assert_eq!(report(&decoder), (false, Failed));
 }

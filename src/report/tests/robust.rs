@@ -38,6 +38,27 @@ fn every_output_reads_the_same_byte_by_byte() {
     }
 }
 
+/// CTL-11: a decoder that is handed over goes on where it was, wherever that is.
+#[test]
+fn a_decoder_that_is_written_down_and_read_back_goes_on() {
+    for fixture in all() {
+        let output = bytes(&fixture);
+        for at in (0..output.len()).step_by(97) {
+            let mut decoder = Decoder::new(fixture.format);
+            decoder.feed(&output[..at]);
+            let text = serde_json::to_string(&decoder).unwrap();
+            let mut decoder: Decoder = serde_json::from_str(&text).unwrap();
+            decoder.feed(&output[at..]);
+            decoder.finish();
+            let report = decoder.report(Some(fixture.status), now(), Tz::UTC);
+            assert_eq!(report, outcome(fixture.format, &output, fixture.status), "{}", fixture.name);
+        }
+    }
+    for format in Format::ALL {
+        assert_eq!(serde_json::to_value(format).unwrap(), format.name());
+    }
+}
+
 /// RUN-0: an output that breaks off before its end states nothing, wherever that is.
 #[test]
 fn an_output_that_breaks_off_is_no_success() {
@@ -66,7 +87,7 @@ fn foreign_bytes_around_the_result_do_not_matter() {
     for fixture in all().into_iter().filter(|fixture| fixture.name.ends_with("/ok")) {
         let output = bytes(&fixture);
         let cut = output.strip_suffix(b"\n").unwrap();
-        let around = [b"\xff\xfe\n{\n\n\"type\"\r\n", cut].concat().to_vec();
+        let around = [b"\xff\xfe\n{\n\n\"type\"\r\n", cut].concat();
         assert_eq!(outcome(fixture.format, &around, ExitStatus::Code(0)).unwrap().outcome, Outcome::Ok);
         let terminal: Vec<u8> = output
             .iter()
