@@ -154,7 +154,7 @@ impl Daemon {
 
     fn launch(&mut self, Start { run, harness, trigger }: Start) {
         // A paid prompt may run twice after a crash if its slot is not on the disk.
-        if let (Trigger::Schedule, Some(trouble)) = (trigger, &self.store_trouble) {
+        if let (Trigger::Schedule | Trigger::CatchUp, Some(trouble)) = (trigger, &self.store_trouble) {
             let cause = format!("its slot cannot be claimed: {trouble}");
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
         }
@@ -304,7 +304,7 @@ fn log_event(kind: &EventKind) {
             let (outcome, cause) = (run.outcome.map(Outcome::as_str), run.cause.as_deref());
             match run.outcome {
                 // The skipped firing is logged.
-                Some(Outcome::Skipped) if run.trigger == Trigger::Schedule => {}
+                Some(Outcome::Skipped) if matches!(run.trigger, Trigger::Schedule | Trigger::CatchUp) => {}
                 Some(Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped) => {
                     info!(%harness, run = %id, outcome, cause, "ended");
                 }

@@ -137,7 +137,8 @@ impl Machine {
         let mut turn = Turn { policy, now, chance, effects: Vec::new() };
         match event {
             Event::Start(request) => self.start(request, &mut turn),
-            Event::Fire { slot, overlap } => self.fire(slot, overlap, &mut turn),
+            Event::Fire { slot, overlap } => self.fire(Trigger::Schedule, slot, overlap, &mut turn),
+            Event::CatchUp { slot, overlap } => self.fire(Trigger::CatchUp, slot, overlap, &mut turn),
             Event::Stop(reason) => self.stop(reason, &mut turn),
             Event::Restart(request) => self.restart(request, &mut turn),
             Event::Kill => self.kill(&mut turn),

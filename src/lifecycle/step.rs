@@ -29,6 +29,13 @@ pub enum Event {
         /// What to do while a run is active.
         overlap: Firing,
     },
+    /// A slot that was missed is made up for (SCH-5): a firing with another trigger.
+    CatchUp {
+        /// The slot.
+        slot: Wall,
+        /// What to do while a run is active.
+        overlap: Firing,
+    },
     /// Whatever runs is to end, and nothing is to follow.
     Stop(StopReason),
     /// Whatever runs is to end, and this start is to follow.

@@ -5,11 +5,11 @@
 
 use super::asks::{Answer, line};
 use super::message::{Effect, Rest};
-use super::slot::{Goal, Live, Terms, Waiter};
+use super::slot::{Goal, Live, Waiter};
 use super::{Supervisor, Turn};
 use crate::base::{ExitStatus, HarnessName, Outcome, RunId, Trigger, Wall};
 use crate::lifecycle::{Effect as Decision, End, Event as Order, Request, Standing, signal_name};
-use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run};
+use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run, Stretch};
 
 impl Supervisor {
     /// Gives an order to a harness's machine and performs what it decides.
@@ -24,6 +24,9 @@ impl Supervisor {
         let deadline = slot.machine.deadline();
         self.alarms.set_mono(name, slot.alarm, deadline);
         slot.alarm = deadline;
+        if slot.machine.standing() == Standing::Idle && slot.timer.is_some() {
+            turn.idle.push(name.clone());
+        }
         if slot.is_over() {
             self.slots.remove(name);
             self.firings.remove(name);
@@ -33,7 +36,7 @@ impl Supervisor {
     fn perform(&mut self, name: &HarnessName, decision: Decision, turn: &mut Turn) {
         match decision {
             Decision::Launch { run, request, attempt } => self.launch(name, run, request, attempt, turn),
-            Decision::Cancel(run) => turn.effects.push(Effect::Cancel { run }),
+            Decision::Cancel(run) => self.cancel(run, turn),
             Decision::StopTree(run) => turn.effects.push(Effect::StopTree { run }),
             Decision::KillTree(run) => turn.effects.push(Effect::KillTree { run }),
             Decision::Ended { run, end, status } => self.ended(name, run, end, status, turn),
@@ -56,29 +59,11 @@ impl Supervisor {
         }
     }
 
-    fn row(&self, name: &HarnessName, id: RunId, request: Request, attempt: u32) -> Option<Run> {
+    pub(super) fn row(&self, name: &HarnessName, id: RunId, request: Request, attempt: u32) -> Option<Run> {
         let harness = &self.slots.get(name)?.harness;
         let (adapter, hash) = (harness.adapter.id().to_owned(), harness.definition_hash.clone());
         let run = Run::new(id, name.clone(), request.trigger, adapter, hash);
         Some(Run { attempt, planned_at: request.planned_at, ..run })
-    }
-
-    fn launch(&mut self, name: &HarnessName, id: RunId, request: Request, attempt: u32, turn: &mut Turn) {
-        let Some(row) = self.row(name, id, request, attempt) else { return };
-        let Some(slot) = self.slots.get_mut(name) else { return };
-        let run = Run { started_at: Some(turn.now.wall), ..row };
-        let harness = slot.harness.clone();
-        for waiter in &mut slot.waiters {
-            waiter.run.get_or_insert(id);
-        }
-        slot.live = Some(Live { run: run.clone(), terms: Terms::of(&harness), refusal: None });
-        self.runs.insert(id, name.clone());
-        let trigger = request.trigger;
-        turn.effects.extend([
-            Effect::Record(Record::RunStarted(run.clone())),
-            Effect::Emit(EventKind::RunStarted { run }),
-            Effect::Launch { run: id, harness, trigger, attempt },
-        ]);
     }
 
     fn skipped(&mut self, name: &HarnessName, slot: Wall, cause: String, turn: &mut Turn) {
@@ -86,6 +71,17 @@ impl Supervisor {
         let request = Request { trigger: Trigger::Schedule, planned_at: Some(slot) };
         let Some(row) = self.row(name, id, request, 1) else { return };
         let run = Run { outcome: Some(Outcome::Skipped), cause: Some(cause), ..row };
+        turn.effects.push(Effect::Record(Record::Skipped(run.clone())));
+        turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
+    }
+
+    /// A stretch of slots that nobody ran (SCH-11).
+    pub(super) fn missed(&mut self, name: &HarnessName, stretch: Stretch, cause: &str, turn: &mut Turn) {
+        let id = self.chance.run_id(turn.now.wall);
+        let request = Request { trigger: Trigger::Schedule, planned_at: Some(stretch.last) };
+        let Some(row) = self.row(name, id, request, 1) else { return };
+        let (outcome, cause) = (Some(Outcome::Missed), Some(cause.to_owned()));
+        let run = Run { outcome, cause, missed: Some(stretch), ..row };
         turn.effects.push(Effect::Record(Record::Skipped(run.clone())));
         turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
     }
@@ -99,6 +95,7 @@ impl Supervisor {
         turn: &mut Turn,
     ) {
         self.runs.remove(&id);
+        self.queue.release(id);
         let Some(slot) = self.slots.get_mut(name) else { return };
         let Some(Live { mut run, refusal, .. }) = slot.live.take() else { return };
         run.ended_at = Some(turn.now.wall);
@@ -118,7 +115,7 @@ impl Supervisor {
         let waiters = slot.take_waiters(|waiter| waiter.run == Some(id));
         turn.effects.push(Effect::Record(Record::RunEnded(run.clone())));
         turn.effects.push(Effect::Emit(EventKind::RunEnded { run: run.clone() }));
-        if skipped && run.trigger == Trigger::Schedule {
+        if skipped && matches!(run.trigger, Trigger::Schedule | Trigger::CatchUp) {
             turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run: run.clone() }));
         }
         for waiter in waiters {

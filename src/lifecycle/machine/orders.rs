@@ -20,8 +20,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn fire(&mut self, slot: Wall, overlap: Firing, turn: &mut Turn<'_>) {
-        let request = Request { trigger: Trigger::Schedule, planned_at: Some(slot) };
+    pub(super) fn fire(&mut self, trigger: Trigger, slot: Wall, overlap: Firing, turn: &mut Turn<'_>) {
+        let request = Request { trigger, planned_at: Some(slot) };
         let skipped = |turn: &mut Turn<'_>, cause: &str| {
             turn.effects.push(Effect::Skipped { slot, cause: cause.to_owned() });
         };
