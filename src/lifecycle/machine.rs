@@ -24,6 +24,8 @@ pub struct Machine {
     phase: Phase,
     tally: Tally,
     shown: State,
+    /// The slot that waits for the present run to end, and the run that it will be.
+    awaited: Option<(Wall, RunId)>,
 }
 
 impl Default for Machine {
@@ -44,7 +46,7 @@ impl Machine {
     /// A harness that is stopped.
     #[must_use]
     pub fn new() -> Self {
-        Self { phase: Phase::Stopped, tally: Tally::default(), shown: State::Stopped }
+        Self { phase: Phase::Stopped, tally: Tally::default(), shown: State::Stopped, awaited: None }
     }
 
     /// The state that is shown (LIF-1).
@@ -168,7 +170,8 @@ impl Machine {
 
     /// Launches a run; what follows a foreground run is never the policy's business.
     fn launch(&mut self, request: Request, wanted: Option<Outcome>, turn: &mut Turn<'_>) {
-        let run = turn.chance.run_id(turn.now.wall);
+        let awaited = self.awaited.take().filter(|(slot, _)| request.planned_at == Some(*slot));
+        let run = awaited.map_or_else(|| turn.chance.run_id(turn.now.wall), |(_, run)| run);
         let after = if request.trigger == Trigger::Once { After::Stay } else { After::Policy };
         let attempt = self.tally.attempt();
         self.go(Phase::Starting { run, after, wanted }, turn);

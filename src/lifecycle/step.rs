@@ -160,6 +160,14 @@ pub enum Effect {
         /// Ends inside the window.
         exits: u32,
     },
+    /// A slot of the schedule waits for the end of the present run: it will be launched as this run,
+    /// or is [`Effect::Skipped`].
+    Awaits {
+        /// The run that it will be.
+        run: RunId,
+        /// Why.
+        request: Request,
+    },
     /// A slot of the schedule is not run.
     Skipped {
         /// The slot.

@@ -13,6 +13,8 @@ use super::{Pace, Rule, Schedule};
 use crate::base::Wall;
 
 const SECOND: i64 = 1_000_000;
+/// So many firings are looked at one by one.
+const FEW: usize = 32;
 const DAY: i64 = 86_400;
 
 impl Schedule {
@@ -33,6 +35,15 @@ impl Schedule {
     /// The last `n` firings after `after`, up to `until`, rising.
     #[must_use]
     pub fn last(&self, after: Wall, until: Wall, zone: Tz, anchor: Wall, n: usize) -> Vec<Wall> {
+        let onward = |from: Wall| {
+            let next = move |last: &Wall| self.next_after(*last, zone, anchor);
+            std::iter::successors(next(&from), next).take_while(move |at| *at <= until)
+        };
+        let tail = |mut found: Vec<Wall>| found.split_off(found.len().saturating_sub(n));
+        let few: Vec<Wall> = onward(after).take(FEW).collect();
+        if few.len() < FEW {
+            return tail(few);
+        }
         let wanted = u64::try_from(n).unwrap_or(u64::MAX);
         let enough = |from: i64| self.count(Wall(from), until, zone, anchor) >= wanted;
         // Double the span until it holds enough, then narrow it down, so that nothing before is looked at.
@@ -46,12 +57,7 @@ impl Schedule {
             let middle = low + (high - low) / 2;
             if enough(middle) { low = middle } else { high = middle }
         }
-        let mut found: Vec<Wall> = std::iter::successors(self.next_after(Wall(low), zone, anchor), |last| {
-            self.next_after(*last, zone, anchor)
-        })
-        .take_while(|at| *at <= until)
-        .collect();
-        found.split_off(found.len().saturating_sub(n))
+        tail(onward(Wall(low)).collect())
     }
 }
 

@@ -72,7 +72,9 @@ impl<'c> Turn<'c> {
                 Ok(())
             }
             Record::Disarmed { harness } => {
-                connection.prepare_cached("DELETE FROM firings WHERE harness = ?1")?.execute([harness.as_str()])?;
+                connection
+                    .prepare_cached("DELETE FROM firings WHERE harness = ?1")?
+                    .execute([harness.as_str()])?;
                 Ok(())
             }
             Record::Intent { harness, wanted } => {

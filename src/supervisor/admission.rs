@@ -31,11 +31,15 @@ impl Supervisor {
             waiter.run.get_or_insert(id);
         }
         let harness = slot.harness.clone();
+        // A slot that has waited for the run before it has its row already.
+        let declared = slot.awaited.take().is_some_and(|row| row.id == id);
         slot.live = Some(Live { run, terms: Terms::of(&harness), refusal: None });
         self.runs.insert(id, name.clone());
         if harness.oneshot() && request.trigger != Trigger::Once {
             self.queue.join(id, request.planned_at.unwrap_or(turn.now.wall), Place::of(&harness));
-            turn.joined.push(id);
+            if !declared {
+                turn.joined.push(id);
+            }
         } else {
             self.begin(id, turn);
         }

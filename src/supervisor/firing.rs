@@ -24,7 +24,8 @@ pub(super) const LATE: Duration = Duration::from_secs(60);
 const OWED: usize = 10;
 
 const DOWN: &str = "the daemon was down when it was due";
-const AWAY: &str = "it was not run in time: the machine slept, its clock was set forward or the daemon was busy";
+const AWAY: &str =
+    "it was not run in time: the machine slept, its clock was set forward or the daemon was busy";
 const LET_GO: &str = "asked to stop before it was made up for";
 
 /// An armed schedule.
@@ -128,7 +129,8 @@ impl Timer {
         // The missed ones and one more, one that is just due, and one whose delay is not over.
         let mut slots = self.latest(now, OWED + 3);
         let Timetable { expression, timezone, catch_up, catch_up_window, .. } = &self.timetable;
-        let mut count = expression.count(self.settled, now, *timezone, self.settled);
+        let all = || expression.count(self.settled, now, *timezone, self.settled);
+        let mut count = if slots.len() < OWED + 3 { slots.len() as u64 } else { all() };
         let mut take_last = |slots: &mut Vec<Wall>, fits: &dyn Fn(Wall) -> bool| {
             let last = slots.pop_if(|slot| fits(*slot));
             count -= u64::from(last.is_some());

@@ -39,13 +39,17 @@ impl Supervisor {
         if let Some(missed) = timer.late(name, now) {
             return Some(format!("late: its slot of {} has not been run yet", missed.rfc3339()));
         }
-        let run = slot.live.as_ref().map(|live| &live.run).filter(|run| self.queue.reason(run.id).is_some())?;
+        let run =
+            slot.live.as_ref().map(|live| &live.run).filter(|run| self.queue.reason(run.id).is_some())?;
         let planned = run.planned_at?;
         let next = timer.following(planned)?;
         (now.since(next) > LATE).then(|| {
             let waited = Duration::from_secs(now.since(planned).as_secs());
             let planned = planned.rfc3339();
-            format!("late: its run of {planned} has been waiting for {}, past its next slot", duration_text(waited))
+            format!(
+                "late: its run of {planned} has been waiting for {}, past its next slot",
+                duration_text(waited)
+            )
         })
     }
 }

@@ -54,6 +54,7 @@ impl Supervisor {
             Decision::Flapping { exits } => {
                 turn.effects.push(Effect::Emit(EventKind::Flapping { harness: name.clone(), exits }));
             }
+            Decision::Awaits { run, request } => self.awaits(name, run, request, turn),
             Decision::Skipped { slot, cause } => self.skipped(name, slot, cause, turn),
             Decision::Dropped => self.dropped(name, turn),
         }
@@ -66,7 +67,23 @@ impl Supervisor {
         Some(Run { attempt, planned_at: request.planned_at, ..run })
     }
 
+    fn awaits(&mut self, name: &HarnessName, id: RunId, request: Request, turn: &mut Turn) {
+        let row = self.row(name, id, request, 1);
+        let Some(slot) = self.slots.get_mut(name) else { return };
+        slot.awaited.clone_from(&row);
+        turn.effects.extend(row.map(|row| Effect::Record(Record::RunQueued(row))));
+    }
+
     fn skipped(&mut self, name: &HarnessName, slot: Wall, cause: String, turn: &mut Turn) {
+        let known = self.slots.get_mut(name);
+        let awaited = known.and_then(|known| known.awaited.take_if(|row| row.planned_at == Some(slot)));
+        if let Some(row) = awaited {
+            let (outcome, ended_at) = (Some(Outcome::Skipped), Some(turn.now.wall));
+            let run = Run { outcome, ended_at, cause: Some(cause), ..row };
+            turn.effects.push(Effect::Record(Record::RunEnded(run.clone())));
+            turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
+            return;
+        }
         let id = self.chance.run_id(turn.now.wall);
         let request = Request { trigger: Trigger::Schedule, planned_at: Some(slot) };
         let Some(row) = self.row(name, id, request, 1) else { return };
