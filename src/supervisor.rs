@@ -170,7 +170,9 @@ impl Supervisor {
         for name in self.alarms.due_by_wall(turn.now.wall) {
             self.fire(&name, turn);
         }
-        for name in self.alarms.due_by_mono(turn.now.mono) {
+        let mut due = self.alarms.limits_over(turn.now.wall);
+        due.extend(self.alarms.due_by_mono(turn.now.mono));
+        for name in due {
             self.drive(&name, Order::Due, turn);
         }
     }

@@ -133,7 +133,8 @@ words! {
 }
 
 /// How a process ended, as the kernel states it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ExitStatus {
     /// It exited with this status.
     Code(i32),
@@ -187,7 +188,7 @@ impl<'de> Deserialize<'de> for RunId {
 /// Makes run ids that rise strictly, even when the clock stands still or goes back.
 ///
 /// Pure: its randomness is the seed that the shell hands in.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunIds {
     random: Random,
     last_ms: u64,

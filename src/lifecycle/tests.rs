@@ -1,15 +1,24 @@
-//! The machine as a specification: directed tests; one property a policy field is in `fields`.
+//! The machine as a specification: directed tests; one property a policy field is in `fields` and `bounds`.
 
+mod bounds;
 mod busy;
+mod check;
 mod ends;
 mod fields;
 mod firings;
+mod handover;
+mod limits;
 mod orders;
+mod outcomes;
+mod parked;
+mod watch;
 
 use std::time::Duration;
 
-use super::{Chance, Effect, End, Event, Machine, Policy, Request, RestartPolicy, StopReason};
-use crate::base::{ExitStatus, Mono, Now, Outcome, RunId, State, Trigger, Wall};
+use super::{
+    Chance, Effect, End, Event, Firing, Machine, Policy, Request, RestartPolicy, Standing, StopReason, Wait,
+};
+use crate::base::{ExitStatus, Mono, Now, Outcome, Report, RunId, State, Trigger, Wall};
 
 /// A second.
 pub(super) const SECOND: Duration = Duration::from_secs(1);
@@ -30,6 +39,7 @@ pub(super) struct Rig {
 pub(super) fn resident(restart: RestartPolicy) -> Policy {
     Policy {
         oneshot: false,
+        scheduled: false,
         restart,
         restart_delay: SECOND,
         backoff_max: Duration::from_secs(300),
@@ -131,6 +141,32 @@ pub(super) fn verdict(effects: &[Effect]) -> Option<(Outcome, Option<&str>)> {
     })
 }
 
+/// The whole end of the run that ended.
+pub(super) fn ended(effects: &[Effect]) -> Option<(RunId, End, Option<ExitStatus>)> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Ended { run, end, status } => Some((*run, end.clone(), *status)),
+        _ => None,
+    })
+}
+
+/// An agent states that it did what it should.
+pub(super) fn good() -> Report {
+    Report { outcome: Outcome::Ok, cause: None, until: None }
+}
+
+/// An agent states another outcome.
+pub(super) fn states(outcome: Outcome) -> Report {
+    Report { outcome, cause: Some("it says so".to_owned()), until: None }
+}
+
+/// The run that a firing will be which does nothing but wait.
+fn awaited(effects: &[Effect]) -> RunId {
+    match effects {
+        [Effect::Awaits { run, .. }] => *run,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The launch among the effects: its trigger and attempt.
 pub(super) fn launch(effects: &[Effect]) -> Option<(Trigger, u32)> {
     effects.iter().find_map(|effect| match effect {
@@ -211,6 +247,9 @@ fn late_answers_about_an_older_run_are_ignored() {
             Event::Busy { run: old, cause: String::new() },
             Event::Exited { run: old, status: GOOD },
             Event::Emptied { run: old, report: None },
+            Event::Output(old),
+            Event::Reported { run: old, report: good() },
+            Event::CheckRefused { run: old, cause: String::new() },
         ] {
             assert_eq!(rig.tell(late), [], "while {before}");
         }

@@ -300,7 +300,7 @@ impl Supervisor {
     /// Takes what is due of a harness: a run, a skipped or missed one, in the same turn as the claim.
     pub(super) fn fire(&mut self, name: &HarnessName, turn: &mut Turn) {
         let Some(slot) = self.slots.get_mut(name) else { return };
-        let free = matches!(slot.machine.standing(), Standing::Idle | Standing::Waiting);
+        let free = matches!(slot.machine.standing(), Standing::Idle | Standing::Waiting | Standing::Parked);
         let Some(timer) = &mut slot.timer else { return };
         let (before, absent) = (timer.alarm(), timer.absent);
         let taken = timer.take(name, turn.now.wall, free);
@@ -326,8 +326,9 @@ impl Supervisor {
 
     /// Whether missed slots wait for the end of a run.
     pub(super) fn owes(&self, name: &HarnessName) -> bool {
-        let slot = self.slots.get(name).filter(|slot| slot.machine.standing() == Standing::Idle);
-        slot.and_then(|slot| slot.timer.as_ref()).is_some_and(|timer| timer.owes)
+        let Some(slot) = self.slots.get(name) else { return false };
+        let rests = matches!(slot.machine.standing(), Standing::Idle | Standing::Parked);
+        rests && slot.timer.as_ref().is_some_and(|timer| timer.owes)
     }
 
     /// Somebody stops the harness: it is not to go on with what it owes.

@@ -1,7 +1,6 @@
 //! Launches that meet a run of another process: RUN-4.
 
 use super::*;
-use crate::lifecycle::Firing;
 
 /// The cause that the shell gives.
 const HELD: &str = "it runs already, under process 123";
