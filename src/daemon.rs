@@ -12,6 +12,7 @@ mod error;
 mod foreground;
 mod lost;
 mod output;
+mod recording;
 mod reload;
 mod requests;
 mod schedule_timer;

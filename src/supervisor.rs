@@ -11,6 +11,7 @@ mod asks;
 mod configure;
 mod firing;
 mod health;
+mod known;
 mod message;
 mod perform;
 mod queue;

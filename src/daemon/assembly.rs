@@ -76,6 +76,7 @@ pub(super) fn assemble(
         store,
         backlog: Vec::new(),
         store_trouble: None,
+        store_notices: Vec::new(),
         live: HashMap::new(),
         family: Family::default(),
         reap_due: false,

@@ -7,7 +7,7 @@ mod ending;
 mod family;
 mod proc;
 
-pub use ending::end_runs;
+pub use ending::{Remnant, end_runs};
 pub use family::{Family, Reaped, Refused};
 pub use proc::{Facts, children_of_self, descendants, facts, find_by_run_ids, run_id_of};
 

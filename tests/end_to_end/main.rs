@@ -14,6 +14,7 @@ mod reload;
 mod robust;
 mod scenarios;
 mod schedules;
+mod store;
 mod support;
 mod terminal;
 mod tour;
