@@ -5,19 +5,26 @@
 
 mod assembly;
 mod boot;
+mod checks;
 mod children;
 mod clients;
 mod effects;
+mod errands;
 mod error;
 mod foreground;
 mod lost;
+mod notices;
 mod output;
+mod parking;
+mod receipts;
+mod recording;
 mod reload;
 mod requests;
 mod schedule_timer;
 mod signals;
 mod source;
 mod state;
+mod versions;
 mod workers;
 
 pub use boot::{Options, run};

@@ -9,6 +9,7 @@ mod alarms;
 mod asks;
 mod configure;
 mod firing;
+mod known;
 mod message;
 mod perform;
 mod slot;

@@ -12,7 +12,7 @@ use chrono_tz::Tz;
 use tracing::warn;
 
 use super::state::Daemon;
-use crate::base::{ExitStatus, RunId};
+use crate::base::RunId;
 use crate::config::{Harness, Watch};
 use crate::host::console::Console;
 use crate::host::logs::LogWriter;
@@ -110,6 +110,20 @@ impl Output {
         self.log.dropped()
     }
 
+    /// A line of ours in the log, and in what is shown.
+    pub(super) fn note(&mut self, text: &str, echo: Option<&Console>) {
+        self.log.note(text);
+        if let Some(echo) = echo {
+            echo.write(format!("[harnessd: {text}]\n").as_bytes());
+        }
+    }
+
+    /// The output of what follows in the same run: it goes on in the log, and states nothing for the agent.
+    pub(super) fn follow(self, fd: OwnedFd) -> Self {
+        let (fd, log) = (Rc::new(fd), self.log);
+        Self { run: self.run, fd, log, responder: None, reading: None, told: false, token: None }
+    }
+
     /// Moves what is there, at most `bound` bytes, into the log.
     fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: Option<&Console>) -> io::Result<Pumped> {
         let mut moved = 0;
@@ -202,13 +216,12 @@ impl Daemon {
         action
     }
 
-    /// Takes what is left of a run's output, closes its log, and tells what the output and the
-    /// `status` of the main process come to.
-    pub(super) fn close_output(&mut self, run: RunId, status: Option<ExitStatus>) -> Rest {
+    /// Takes what is left of a run's output, and tells what the output and the status of the main
+    /// process come to.
+    pub(super) fn drain_output(&mut self, run: RunId) -> Rest {
         let echo = self.echo.clone();
-        let Some(mut output) = self.live.get_mut(&run).and_then(|live| live.output.take()) else {
-            return Rest::default();
-        };
+        let Some(live) = self.live.get_mut(&run) else { return Rest::default() };
+        let (Some(output), status) = (live.output.as_mut(), live.status) else { return Rest::default() };
         if let Err(cause) = output.pump(&mut self.buffer, REST, echo.as_ref()) {
             warn!(%run, %cause, "the last output cannot be read");
         }
@@ -223,12 +236,17 @@ impl Daemon {
             }
             reading.decoder.report(status, Self::now().wall, reading.zone)
         });
+        Rest { report, git_after: None, dropped_bytes: output.log.dropped() }
+    }
+
+    /// Closes the log of a run.
+    pub(super) fn close_output(&mut self, run: RunId) {
+        let Some(mut output) = self.live.get_mut(&run).and_then(|live| live.output.take()) else { return };
         output.log.finish();
-        let dropped_bytes = output.log.dropped();
-        if dropped_bytes > 0 {
-            warn!(%run, dropped = dropped_bytes, "bytes of output were not written to the log");
+        let dropped = output.log.dropped();
+        if dropped > 0 {
+            warn!(%run, dropped, "bytes of output were not written to the log");
         }
-        Rest { report, git_after: None, dropped_bytes }
     }
 }
 

@@ -256,6 +256,7 @@ impl Rules {
         }
         (known.limit, known.limits) = (None, 0);
         if outcome == Outcome::AuthRequired {
+            known.quick = if quick { known.quick } else { 0 };
             return;
         }
         known.quick = if quick { known.quick + 1 } else { 0 };
