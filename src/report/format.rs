@@ -19,6 +19,7 @@ pub enum Format {
     /// Gemini CLI's `stream-json`.
     Gemini,
     /// OpenCode's `--format json`.
+    #[serde(rename = "opencode")]
     OpenCode,
     /// pi's `--mode json`.
     Pi,
@@ -62,7 +63,6 @@ impl Format {
 
 /// Reads the records of one format, in their order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
@@ -106,6 +106,7 @@ impl Reader {
     pub(super) fn held(&self) -> Option<&Statement> {
         match self {
             Self::ClaudeCode(reader) => reader.held(),
+            Self::Pi(reader) => reader.held(),
             _ => None,
         }
     }

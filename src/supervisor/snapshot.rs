@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Supervisor;
 use super::asks::Asks;
 use super::firing::HandedTimer;
+use super::queue::HandedQueue;
 use super::slot::{Live, Slot, Waiter};
 use crate::base::{HarnessName, Wall};
 use crate::config::{Configuration, Harness};
@@ -31,6 +32,7 @@ pub struct Snapshot {
     chance: Option<Chance>,
     slots: Vec<HandedSlot>,
     asks: Asks,
+    queue: HandedQueue,
     intents: BTreeMap<HarnessName, bool>,
     /// The last claimed slots, in microseconds.
     firings: BTreeMap<HarnessName, (String, i64)>,
@@ -45,6 +47,8 @@ struct HandedSlot {
     machine: Machine,
     #[serde(default)]
     live: Option<Live>,
+    #[serde(default, with = "exact::option")]
+    awaited: Option<Run>,
     #[serde(default)]
     timer: Option<HandedTimer>,
     #[serde(default)]
@@ -63,6 +67,7 @@ impl Supervisor {
             chance: Some(self.chance.clone()),
             slots: self.slots.values().map(|slot| HandedSlot::of(slot)).collect(),
             asks: self.asks.clone(),
+            queue: HandedQueue::of(&self.queue),
             intents: self.intents.clone(),
             firings: self
                 .firings
@@ -84,6 +89,7 @@ impl Supervisor {
         fleet.settings = Some(configuration.daemon.clone());
         fleet.notify.clone_from(&configuration.notify);
         fleet.asks = snapshot.asks;
+        fleet.queue = snapshot.queue.resume(configuration.daemon.max_parallel_runs);
         fleet.intents = snapshot.intents;
         fleet.firings =
             snapshot.firings.into_iter().map(|(name, (text, at))| (name, (text, Wall(at)))).collect();
@@ -130,6 +136,7 @@ impl HandedSlot {
             definition: Remnant::of(&slot.harness),
             machine: slot.machine.clone(),
             live: slot.live.clone(),
+            awaited: slot.awaited.clone(),
             timer: slot.timer.as_ref().map(HandedTimer::of),
             waiters: slot.waiters.clone(),
             last_run: slot.last_run.clone(),
@@ -149,6 +156,7 @@ impl HandedSlot {
             harness: self.definition.revive(configuration),
             machine: self.machine,
             live: self.live,
+            awaited: self.awaited,
             timer,
             waiters: self.waiters,
             last_run: self.last_run,

@@ -12,6 +12,7 @@ mod hazards;
 mod limits;
 mod notices;
 mod once;
+mod outcomes;
 mod output;
 mod parking;
 mod receipts;

@@ -26,7 +26,10 @@ fn every_field_of_a_run_is_shown() {
     skill(&home, "team", "one", "team");
     home.start_daemon();
     let id = until("a scheduled run has failed", || {
-        let found = home.runs("a").into_iter().find(|run| run["outcome"] == "failed")?;
+        let found = home
+            .runs("a")
+            .into_iter()
+            .find(|run| run["outcome"] == "failed" && run.get("agent_version").is_some())?;
         Some(text(&found["id"]).to_owned())
     });
     let run = home.ok(&["show", &id, "--json"]).json();
@@ -38,10 +41,13 @@ fn every_field_of_a_run_is_shown() {
         "planned_at": run["planned_at"], "started_at": run["started_at"], "ended_at": run["ended_at"],
         "outcome": "failed", "cause": "exit status 3", "exit_code": 3, "pid": run["pid"],
         "process_start": run["process_start"],
-        "adapter": "claude-code",
-        "command": ["claude", "-p", "--plugin-dir", target, "--settings", settings, "--", "<prompt>"],
+        "adapter": "claude-code", "agent_version": "0.0.0 (stand-in)",
+        "command": [
+            "claude", "-p", "--output-format", "stream-json", "--verbose",
+            "--plugin-dir", target, "--settings", settings, "--", "<prompt>",
+        ],
         "workdir": home.text("app"), "definition_hash": run["definition_hash"],
-        "log": format!("{state}/logs/a/{id}.log"),
+        "log": format!("{state}/logs/a/{id}.log"), "report": "claude-code",
         "skills": [{"name": "one", "source": home.text("team/one"), "hash": run["skills"][0]["hash"]}],
     });
     assert_eq!(run, whole);

@@ -23,6 +23,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         },
         harnesses: states,
         attention: attention(daemon),
+        problems: daemon.supervisor.problems(Daemon::now().wall),
         trouble: trouble(daemon),
     })
 }

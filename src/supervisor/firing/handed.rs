@@ -15,11 +15,16 @@ pub(in crate::supervisor) struct HandedTimer {
     expression: String,
     timezone: String,
     #[serde(with = "micros")]
-    anchor: Wall,
-    #[serde(default, with = "micros::option")]
-    last: Option<Wall>,
-    #[serde(default, with = "micros::option")]
-    next: Option<Wall>,
+    settled: Wall,
+    #[serde(default)]
+    fired: bool,
+    /// In microseconds.
+    #[serde(default)]
+    next: Option<(i64, i64)>,
+    #[serde(default)]
+    owes: bool,
+    #[serde(default)]
+    absent: bool,
     #[serde(default)]
     broken: bool,
 }
@@ -29,9 +34,11 @@ impl HandedTimer {
         Self {
             expression: timer.timetable.expression.as_str().to_owned(),
             timezone: timer.timetable.timezone.name().to_owned(),
-            anchor: timer.anchor,
-            last: timer.last,
-            next: timer.next,
+            settled: timer.settled,
+            fired: timer.fired,
+            next: timer.next.map(|(slot, due)| (slot.0, due.0)),
+            owes: timer.owes,
+            absent: timer.absent,
             broken: timer.broken,
         }
     }
@@ -42,9 +49,11 @@ impl HandedTimer {
             timetable.expression.as_str() == self.expression && timetable.timezone.name() == self.timezone;
         same.then(|| Timer {
             timetable: timetable.clone(),
-            anchor: self.anchor,
-            last: self.last,
-            next: self.next,
+            settled: self.settled,
+            fired: self.fired,
+            next: self.next.map(|(slot, due)| (Wall(slot), Wall(due))),
+            owes: self.owes,
+            absent: self.absent,
             broken: self.broken,
         })
     }
