@@ -21,7 +21,7 @@ const MARK: &[u8] = b"harnessd-version:0.1.0";
 /// A daemon that runs from a copy of the program, and the path of that copy.
 fn daemon(config: &str) -> (Home, PathBuf) {
     let mut home = Home::new(config);
-    let program = home.from_a_copy();
+    let program = home.use_a_copy();
     home.start_daemon();
     (home, program)
 }

@@ -135,7 +135,7 @@ impl Home {
     }
 
     /// Everything is done by a copy of the program from now on; its path.
-    pub(crate) fn from_a_copy(&mut self) -> PathBuf {
+    pub(crate) fn use_a_copy(&mut self) -> PathBuf {
         let program = self.path("bin/harnessd");
         fs::create_dir_all(program.parent().unwrap()).unwrap();
         copy(Path::new(env!("CARGO_BIN_EXE_harnessd")), &program);
