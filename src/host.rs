@@ -10,6 +10,7 @@ pub mod console;
 pub mod entropy;
 pub mod files;
 pub mod git;
+pub mod handover;
 pub mod limits;
 pub mod lock;
 pub mod logs;

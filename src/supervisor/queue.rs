@@ -7,19 +7,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
 
 use crate::base::{RunId, Wall};
 use crate::config::Harness;
 use crate::wire::WaitingReason;
 
 /// A working directory that runs share exclusively; none: the home directory.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(Option<Utf8PathBuf>);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Place {
+    workdir: Option<Utf8PathBuf>,
+}
 
 impl Place {
     /// Where the runs of a harness wait for one another.
     pub(super) fn of(harness: &Harness) -> Option<Self> {
-        harness.exclusive.then(|| Self(harness.workdir.clone()))
+        harness.exclusive.then(|| Self { workdir: harness.workdir.clone() })
     }
 }
 
@@ -45,7 +48,39 @@ pub(super) struct Queue {
     lines: BTreeMap<Place, Line>,
 }
 
+/// The queue on its way to a successor (CTL-11).
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct HandedQueue {
+    admitted: Vec<(RunId, Option<Place>)>,
+    /// Each with the first part of its key, in microseconds.
+    waiting: Vec<(RunId, i64, Option<Place>)>,
+}
+
 impl Queue {
+    pub(super) fn handed(&self) -> HandedQueue {
+        let waiting = self.waiting.iter();
+        HandedQueue {
+            admitted: self.admitted.iter().map(|(run, place)| (*run, place.clone())).collect(),
+            waiting: waiting.map(|(run, (since, place))| (*run, since.0, place.clone())).collect(),
+        }
+    }
+
+    /// The queue of a predecessor; its bound is the configuration's to say.
+    pub(super) fn resumed(handed: HandedQueue) -> Self {
+        let mut queue = Self::default();
+        for (run, place) in handed.admitted {
+            if let Some(place) = &place {
+                queue.line(place, |line| line.busy = Some(run));
+            }
+            queue.admitted.insert(run, place);
+        }
+        for (run, since, place) in handed.waiting {
+            queue.join(run, Wall(since), place);
+        }
+        queue
+    }
+
     /// So many may go on at once from now on; what goes on is not touched.
     pub(super) const fn set_bound(&mut self, bound: Option<u32>) {
         self.bound = bound;

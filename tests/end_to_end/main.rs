@@ -17,6 +17,7 @@ mod output;
 mod parking;
 mod receipts;
 mod records;
+mod reexec;
 mod reload;
 mod robust;
 mod scenarios;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here sleeps as a synchronisation: [`until`] waits for a condition, with a bound.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -62,13 +63,23 @@ pub(crate) struct Home {
     daemon: Option<Child>,
     env: Vec<(String, String)>,
     user: Option<(u32, PathBuf)>,
+    /// A copy of the program, which a test may replace.
+    copy: Option<PathBuf>,
+    client_is_built: Cell<bool>,
 }
 
 impl Home {
     pub(crate) fn new(config: &str) -> Self {
         let dir = tempfile::Builder::new().prefix("harnessd-test").tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let home = Self { dir, daemon: None, env: Vec::new(), user: None };
+        let home = Self {
+            dir,
+            daemon: None,
+            env: Vec::new(),
+            user: None,
+            copy: None,
+            client_is_built: Cell::new(false),
+        };
         fs::create_dir_all(home.path(".config/harnessd")).unwrap();
         home.write(".config/harnessd/harness.toml", config);
         home
@@ -123,10 +134,29 @@ impl Home {
         self.user = Some((uid, program));
     }
 
+    /// Everything is done by a copy of the program from now on; its path.
+    pub(crate) fn from_a_copy(&mut self) -> PathBuf {
+        let copy = self.path("bin/harnessd");
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_harnessd"), &copy).unwrap();
+        self.copy = Some(copy.clone());
+        copy
+    }
+
+    /// Does something by the program that was built, where the copy may be broken.
+    pub(crate) fn with_the_built_program<T>(&self, work: impl FnOnce(&Self) -> T) -> T {
+        self.client_is_built.set(true);
+        let done = work(self);
+        self.client_is_built.set(false);
+        done
+    }
+
     /// The program with a clean environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_harnessd"));
-        let mut command = Command::new(self.user.as_ref().map_or(&built, |(_, program)| program));
+        let copy = self.copy.as_ref().filter(|_| !self.client_is_built.get());
+        let own = self.user.as_ref().map(|(_, program)| program).or(copy);
+        let mut command = Command::new(own.unwrap_or(&built));
         if let Some((uid, _)) = self.user {
             command.uid(uid).gid(uid);
         }

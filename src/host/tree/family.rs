@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 
 use nix::libc;
+use serde::{Deserialize, Serialize};
 
 use super::proc::{Facts, children_of_self, descendants, facts, tree_id_of};
 use super::signal_exactly;
@@ -35,8 +36,10 @@ pub struct Refused {
     pub error: io::Error,
 }
 
-/// The runs and their processes.
-#[derive(Debug, Default)]
+/// The runs and their processes. They can be written down and read back (CTL-11): a process that
+/// executes another program keeps its children.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Family {
     runs: HashMap<RunId, Run>,
     /// Main processes that are not reaped yet.
@@ -50,7 +53,7 @@ pub struct Family {
 }
 
 /// Whose an adopted orphan is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Owner {
     /// A run's: ended with it, and the run is not over before.
     Run(RunId),
@@ -61,15 +64,17 @@ enum Owner {
     Nobody,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Run {
     main: i32,
     /// When the main process started, in clock ticks since boot.
     started: u64,
     main_reaped: bool,
     /// To be killed, whatever of it may still turn up.
+    #[serde(default)]
     killing: bool,
     /// Pids and start times that walks from above have shown to be of this run.
+    #[serde(default)]
     seen: HashSet<(i32, u64)>,
 }
 
