@@ -7,6 +7,7 @@ mod assembly;
 mod boot;
 mod children;
 mod clients;
+mod containment;
 mod effects;
 mod error;
 mod foreground;

@@ -5,6 +5,7 @@
 //! anything; it is told what to do and says what came of it. The only layer
 //! with `unsafe`, each use with its argument.
 
+pub mod cgroup;
 pub mod clock;
 pub mod console;
 pub mod entropy;

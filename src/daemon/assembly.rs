@@ -78,6 +78,7 @@ pub(super) fn assemble(
         store_trouble: None,
         live: HashMap::new(),
         family: Family::default(),
+        groups: Err("not looked for".to_owned()),
         reap_due: false,
         unsurveyed: BTreeSet::new(),
         reserve: Vec::new(),

@@ -8,6 +8,7 @@ use camino::Utf8PathBuf;
 use tracing::{error, info, warn};
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
+use super::containment;
 use super::error::DaemonError;
 use super::lost::close_lost;
 use super::signals::tell_manager;
@@ -85,12 +86,14 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     let mut store = Store::open(&state)?;
     store.set_patience(STORE_PATIENCE)?;
     let mut locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
-    close_lost(&mut store, &mut locks)?;
+    let groups = containment::establish();
+    close_lost(&mut store, &mut locks, &groups)?;
     let known = store.remembered()?;
     let remembered =
         Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
     let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
+    daemon.contain(groups);
     daemon.listen(listener)?;
     register(&mut daemon)?;
     daemon.boot(loaded, remembered);

@@ -116,11 +116,19 @@ impl Daemon {
 
     /// Closes a run of which nothing is alive: drains its output and tells the core.
     fn close_if_empty(&mut self, run: RunId) {
-        if !self.live.contains_key(&run) || !self.family.is_gone(run) {
+        if !self.live.contains_key(&run) {
+            return;
+        }
+        if !self.family.is_gone(run) {
+            if self.family.is_alive_elsewhere(run) {
+                self.unsurveyed.insert(run);
+                self.reap_due = true;
+            }
             return;
         }
         self.close_output(run);
         self.family.forget(run);
+        self.remove_group(run);
         if let Some(live) = self.live.remove(&run) {
             self.unlock(&live.harness.name);
         }

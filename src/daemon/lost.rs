@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+use super::containment::{Groups, end_lost};
 use super::error::DaemonError;
 use crate::base::{Outcome, RunId};
 use crate::host::clock;
@@ -19,7 +20,11 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Ends what is alive of open runs and closes them. A run whose harness is locked is alive in
 /// another process (`harnessd once`) and is left alone.
-pub(super) fn close_lost(store: &mut Store, locks: &mut RunLocks) -> Result<(), DaemonError> {
+pub(super) fn close_lost(
+    store: &mut Store,
+    locks: &mut RunLocks,
+    groups: &Groups,
+) -> Result<(), DaemonError> {
     let mut lost = Vec::new();
     for run in store.open_runs()? {
         // Held while the run is ended and closed, so that nobody starts the harness meanwhile.
@@ -27,11 +32,12 @@ pub(super) fn close_lost(store: &mut Store, locks: &mut RunLocks) -> Result<(), 
             lost.push(run);
         }
     }
+    let ids: HashSet<RunId> = lost.iter().map(|run| run.id).collect();
+    let ended = if ids.is_empty() { 0 } else { tree::end_runs(&ids, GRACE) };
+    end_lost(groups, &ids);
     if lost.is_empty() {
         return Ok(());
     }
-    let ids: HashSet<RunId> = lost.iter().map(|run| run.id).collect();
-    let ended = tree::end_runs(&ids, GRACE);
     warn!(runs = lost.len(), processes = ended, "runs of an earlier daemon are closed as lost");
     let closed = store.commit(&lost.iter().cloned().map(closed).collect::<Vec<_>>());
     for run in &lost {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::boot::Options;
 use super::clients::Clients;
+use super::containment::Groups;
 use super::effects::Start;
 use super::output::Output;
 use super::workers::Workers;
@@ -87,6 +88,8 @@ pub(super) struct Daemon {
     pub(super) live: HashMap<RunId, Live>,
     /// Which process belongs to which run.
     pub(super) family: Family,
+    /// The control groups of the runs.
+    pub(super) groups: Groups,
     pub(super) reap_due: bool,
     /// Runs of which something was reaped while the children could not be listed.
     pub(super) unsurveyed: BTreeSet<RunId>,

@@ -246,6 +246,7 @@ impl Daemon {
         match answer {
             Answer::Prepared { run, stale, prepared } => {
                 self.workers.prepared(run);
+                self.end_stale_groups(&stale);
                 self.commit(stale.into_iter().map(closed).collect());
                 self.start(run, prepared.map(|boxed| *boxed));
             }
