@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
 mod bad_input;
+mod contained;
 mod control;
 mod daemon;
 mod fleet;

@@ -62,13 +62,14 @@ pub(crate) struct Home {
     daemon: Option<Child>,
     env: Vec<(String, String)>,
     user: Option<(u32, PathBuf)>,
+    group: Option<PathBuf>,
 }
 
 impl Home {
     pub(crate) fn new(config: &str) -> Self {
         let dir = tempfile::Builder::new().prefix("harnessd-test").tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let home = Self { dir, daemon: None, env: Vec::new(), user: None };
+        let home = Self { dir, daemon: None, env: Vec::new(), user: None, group: None };
         fs::create_dir_all(home.path(".config/harnessd")).unwrap();
         home.write(".config/harnessd/harness.toml", config);
         home
@@ -123,6 +124,22 @@ impl Home {
         self.user = Some((uid, program));
     }
 
+    /// The daemon begins in this control group from now on.
+    pub(crate) fn in_group(&mut self, directory: &Path) {
+        self.group = Some(directory.to_owned());
+    }
+
+    /// The daemon's own command.
+    fn daemon_command(&self) -> Command {
+        let run = self.command(&["run"]);
+        let Some(group) = &self.group else { return run };
+        let mut inside = Command::new("/bin/sh");
+        inside.args(["-c", "echo 0 > \"$0/cgroup.procs\" && exec \"$@\""]).arg(group);
+        inside.arg(run.get_program()).args(run.get_args()).env_clear().current_dir(self.dir.path());
+        inside.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?)))).stdin(Stdio::null());
+        inside
+    }
+
     /// The program with a clean environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_harnessd"));
@@ -157,7 +174,7 @@ impl Home {
     /// Starts the daemon and waits until it answers.
     pub(crate) fn start_daemon(&mut self) {
         let log = fs::File::options().create(true).append(true).open(self.path("daemon.log")).unwrap();
-        let mut command = self.command(&["run"]);
+        let mut command = self.daemon_command();
         command.stdout(Stdio::null()).stderr(log).process_group(0);
         self.daemon = Some(command.spawn().unwrap());
         until("the daemon answers", || {
