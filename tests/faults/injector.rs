@@ -1,0 +1,178 @@
+//! A process whose system calls are answered here.
+//!
+//! Invariant: only calls of `harnessd` itself are counted and refused; those of its children, which
+//! inherit the filter, always happen. A child of the daemon is `harnessd` until its `exec`.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::points::{Class, Point};
+
+/// One call, as the filter tells it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    pub(crate) number: i64,
+    pub(crate) args: [u64; 6],
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What is to fail; the count of calls of its class that were seen since it was armed.
+    armed: Option<(Point, usize)>,
+    refused: usize,
+    /// How often each class was called, while counting.
+    counts: Vec<usize>,
+}
+
+/// The one who answers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Injector {
+    state: Arc<Mutex<State>>,
+}
+
+impl Injector {
+    /// From now on the calls of this point fail.
+    pub(crate) fn arm(&self, point: Point) {
+        let mut state = self.state.lock().unwrap();
+        state.armed = Some((point, 0));
+        state.refused = 0;
+    }
+
+    /// Nothing fails any more; tells how many calls did.
+    pub(crate) fn disarm(&self) -> usize {
+        let mut state = self.state.lock().unwrap();
+        state.armed = None;
+        state.refused
+    }
+
+    /// How often each class was called since the last time.
+    pub(crate) fn take_counts(&self) -> Vec<usize> {
+        let mut counts = std::mem::take(&mut self.state.lock().unwrap().counts);
+        counts.resize(Class::ALL.len(), 0);
+        counts
+    }
+
+    fn answer(&self, call: &Call) -> Option<i32> {
+        let mut state = self.state.lock().unwrap();
+        let state = &mut *state;
+        state.counts.resize(Class::ALL.len(), 0);
+        for (class, count) in Class::ALL.iter().zip(&mut state.counts) {
+            *count += usize::from(class.is(call));
+        }
+        let (point, seen) = state.armed.as_mut()?;
+        if !point.class.is(call) {
+            return None;
+        }
+        *seen += 1;
+        let hit = (point.nth..point.nth + point.times).contains(seen);
+        state.refused += usize::from(hit);
+        hit.then_some(point.errno as i32)
+    }
+
+    /// Starts a program whose calls are answered from here; its file is `program`.
+    ///
+    /// The filter is a thread's and is inherited, so a thread takes it, starts the program and ends.
+    /// Its own calls are answered like all others: they happen.
+    pub(crate) fn start(&self, mut command: Command, program: &Path) -> io::Result<Child> {
+        let (send, receive) = channel();
+        let starter = thread::spawn(move || {
+            let listener = listen();
+            let listening = listener.is_ok();
+            send.send(listener).unwrap();
+            listening.then(|| command.spawn())
+        });
+        let listener = receive.recv().unwrap()?;
+        let injector = self.clone();
+        let program = program.to_owned();
+        thread::spawn(move || injector.serve(&listener, &program));
+        starter.join().unwrap().unwrap()
+    }
+
+    /// Answers until nobody is left who could ask.
+    fn serve(&self, listener: &OwnedFd, program: &Path) {
+        let mut known = None;
+        loop {
+            let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut ready, PollTimeout::NONE) {
+                Err(Errno::EINTR) => continue,
+                asked => assert_eq!(asked, Ok(1)),
+            }
+            let events = ready[0].revents().unwrap();
+            if !events.contains(PollFlags::POLLIN) {
+                return;
+            }
+            let Some((id, pid, call)) = receive(listener) else { continue };
+            let ours = known == Some(pid) || is_of(pid, program);
+            // The daemon's main thread is the first that asks as the program; it never becomes another.
+            if ours && known.is_none() {
+                known = Some(pid);
+            }
+            let error = if ours { self.answer(&call) } else { None };
+            respond(listener, id, error);
+        }
+    }
+}
+
+fn is_of(pid: u32, program: &Path) -> bool {
+    std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe: PathBuf| exe == program)
+}
+
+/// Puts the filter on this thread.
+fn listen() -> io::Result<OwnedFd> {
+    let mut numbers: Vec<i64> = Class::ALL.iter().map(|class| class.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let statement = |code: u32, k: u32, jt: u8| libc::sock_filter { code: code as u16, jt, jf: 0, k };
+    let (load, equal, give) = (
+        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
+        libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+        libc::BPF_RET,
+    );
+    // The number stands at the beginning of what a filter sees. This program runs on one architecture,
+    // so the one that is asked for need not be looked at.
+    let mut filter = vec![statement(load, 0, 0)];
+    let count = numbers.len();
+    for (at, number) in numbers.into_iter().enumerate() {
+        let over = u8::try_from(count - at).unwrap();
+        filter.push(statement(equal, u32::try_from(number).unwrap(), over));
+    }
+    filter.push(statement(give, libc::SECCOMP_RET_ALLOW, 0));
+    filter.push(statement(give, libc::SECCOMP_RET_USER_NOTIF, 0));
+    let program = libc::sock_fprog { len: u16::try_from(filter.len()).unwrap(), filter: filter.as_mut_ptr() };
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    // SAFETY: the first call takes integers, the second one reads the program, which outlives it; the
+    // descriptor that it returns is new and nobody else's.
+    unsafe {
+        Errno::result(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
+        let listener =
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program);
+        Ok(OwnedFd::from_raw_fd(i32::try_from(Errno::result(listener)?).unwrap()))
+    }
+}
+
+/// The next call: its number, who makes it, and what it is. None: its caller was killed meanwhile.
+fn receive(listener: &OwnedFd) -> Option<(u64, u32, Call)> {
+    // SAFETY: plain integers, for all of which zero is a value; the kernel wants zeroes.
+    let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one such structure to `asked`.
+    let got = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut asked) };
+    Errno::result(got).ok()?;
+    Some((asked.id, asked.pid, Call { number: i64::from(asked.data.nr), args: asked.data.args }))
+}
+
+fn respond(listener: &OwnedFd, id: u64, error: Option<i32>) {
+    let flags =
+        if error.is_none() { u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap() } else { 0 };
+    let mut answer = libc::seccomp_notif_resp { id, val: 0, error: -error.unwrap_or(0), flags };
+    // SAFETY: the kernel reads one such structure. One who was killed meanwhile needs no answer.
+    let _gone = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) };
+}

@@ -1,0 +1,158 @@
+//! What can fail, and how.
+
+use nix::errno::Errno;
+use nix::errno::Errno::{
+    EACCES, EAGAIN, ECONNABORTED, EINTR, EIO, EMFILE, ENFILE, ENOLCK, ENOMEM, ENOSPC, EPERM, EPIPE,
+};
+use nix::libc;
+
+use crate::injector::Call;
+
+/// A kind of call, with the errors that it is documented to give and that an exhausted or broken
+/// machine does give.
+#[derive(Debug)]
+pub(crate) struct Class {
+    pub(crate) name: &'static str,
+    pub(crate) number: i64,
+    /// Which of the calls with that number, where they differ in kind.
+    only: fn(&Call) -> bool,
+    pub(crate) errors: &'static [Errno],
+}
+
+impl Class {
+    pub(crate) fn is(&self, call: &Call) -> bool {
+        self.number == call.number && (self.only)(call)
+    }
+}
+
+/// A fault: the `nth` call of a class and those after it, so many `times`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Point {
+    pub(crate) class: &'static Class,
+    pub(crate) errno: Errno,
+    pub(crate) nth: usize,
+    pub(crate) times: usize,
+}
+
+impl std::fmt::Display for Point {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {:?} #{} x{}", self.class.name, self.errno, self.nth, self.times)
+    }
+}
+
+const fn class(name: &'static str, number: i64, errors: &'static [Errno]) -> Class {
+    Class { name, number, only: |_| true, errors }
+}
+
+impl Class {
+    const fn only(mut self, only: fn(&Call) -> bool) -> Self {
+        self.only = only;
+        self
+    }
+
+    /// Everything that is made to fail.
+    pub(crate) const ALL: &'static [Self] = &[
+        class("openat", libc::SYS_openat, &[EMFILE, ENFILE, ENOMEM, EIO, ENOSPC, EACCES, EINTR]),
+        class("read", libc::SYS_read, &[EIO, EINTR, EAGAIN]),
+        class("pread64", libc::SYS_pread64, &[EIO, EINTR]),
+        class("pwrite64", libc::SYS_pwrite64, &[ENOSPC, EIO, EINTR]),
+        class("write", libc::SYS_write, &[ENOSPC, EIO, EINTR, EAGAIN]).only(|call| call.args[0] != 2),
+        class("write to stderr", libc::SYS_write, &[ENOSPC, EIO, EAGAIN]).only(|call| call.args[0] == 2),
+        class("sendto", libc::SYS_sendto, &[EAGAIN, EPIPE, ENOMEM, EINTR]),
+        class("recvfrom", libc::SYS_recvfrom, &[EAGAIN, ENOMEM, EIO, EINTR]),
+        class("fsync", libc::SYS_fsync, &[EIO, ENOSPC]),
+        class("fdatasync", libc::SYS_fdatasync, &[EIO, ENOSPC]),
+        class("ftruncate", libc::SYS_ftruncate, &[ENOSPC, EIO]),
+        class("fcntl duplicate", libc::SYS_fcntl, &[EMFILE])
+            .only(|call| is(call.args[1], libc::F_DUPFD_CLOEXEC)),
+        class("fcntl lock", libc::SYS_fcntl, &[ENOLCK, EAGAIN, EINTR])
+            .only(|call| is(call.args[1], libc::F_SETLK)),
+        class("fcntl flags", libc::SYS_fcntl, &[EPERM]).only(|call| is(call.args[1], libc::F_SETFL)),
+        class("statx", libc::SYS_statx, &[EIO, ENOMEM, EACCES]),
+        class("newfstatat", libc::SYS_newfstatat, &[EIO, ENOMEM, EACCES]),
+        class("mkdir", libc::SYS_mkdir, &[ENOSPC, EIO, EACCES]),
+        class("unlink", libc::SYS_unlink, &[EIO, EACCES]),
+        class("rename", libc::SYS_rename, &[ENOSPC, EIO]),
+        class("fchmod", libc::SYS_fchmod, &[EIO, EPERM]),
+        class("getdents64", libc::SYS_getdents64, &[EIO, ENOMEM]),
+        class("readlink", libc::SYS_readlink, &[EIO, ENOMEM, EACCES]),
+        class("pipe2", libc::SYS_pipe2, &[EMFILE, ENFILE]),
+        class("memfd_create", libc::SYS_memfd_create, &[EMFILE, ENFILE, ENOMEM]),
+        class("ioctl", libc::SYS_ioctl, &[EIO]),
+        // Of what the allocator asks nothing can be refused without ending the program.
+        class("mmap", libc::SYS_mmap, &[ENOMEM, ENFILE])
+            .only(|call| !is(call.args[4], -1) || call.args[3] & flags(libc::MAP_STACK) != 0),
+        class("clone", libc::SYS_clone, &[EAGAIN, ENOMEM]),
+        class("clone3", libc::SYS_clone3, &[EAGAIN, ENOMEM]),
+        class("execve", libc::SYS_execve, &[ENOMEM, EIO, EMFILE, ENFILE, EAGAIN]),
+        class("setsid", libc::SYS_setsid, &[EPERM]),
+        class("dup2", libc::SYS_dup2, &[EMFILE, EINTR]),
+        class("chdir", libc::SYS_chdir, &[EIO, ENOMEM, EACCES]),
+        class("close_range", libc::SYS_close_range, &[ENOMEM, EMFILE]),
+        class("prlimit64", libc::SYS_prlimit64, &[EPERM]),
+        class("prctl", libc::SYS_prctl, &[ENOMEM]),
+        class("epoll_create1", libc::SYS_epoll_create1, &[EMFILE, ENFILE, ENOMEM]),
+        class("epoll_ctl", libc::SYS_epoll_ctl, &[ENOMEM, ENOSPC]),
+        class("epoll_pwait", libc::SYS_epoll_pwait, &[EINTR]),
+        class("eventfd2", libc::SYS_eventfd2, &[EMFILE, ENFILE, ENOMEM]),
+        class("timerfd_create", libc::SYS_timerfd_create, &[EMFILE, ENFILE, ENOMEM]),
+        class("inotify_init1", libc::SYS_inotify_init1, &[EMFILE, ENFILE, ENOMEM]),
+        class("inotify_add_watch", libc::SYS_inotify_add_watch, &[ENOSPC, ENOMEM]),
+        class("socket", libc::SYS_socket, &[EMFILE, ENFILE, ENOMEM]),
+        class("bind", libc::SYS_bind, &[ENOSPC, EIO, EACCES]),
+        class("listen", libc::SYS_listen, &[ENOMEM]),
+        class("accept4", libc::SYS_accept4, &[EMFILE, ENFILE, ENOMEM, ECONNABORTED, EINTR]),
+        class("getsockopt", libc::SYS_getsockopt, &[ENOMEM]),
+        class("wait4", libc::SYS_wait4, &[EINTR]),
+        class("waitid", libc::SYS_waitid, &[EINTR]),
+        class("kill", libc::SYS_kill, &[EPERM]),
+        class("flock", libc::SYS_flock, &[EINTR, ENOLCK]),
+        class("getrandom", libc::SYS_getrandom, &[EINTR]),
+        class("poll", libc::SYS_poll, &[EINTR, ENOMEM]),
+        class("getxattr", libc::SYS_getxattr, &[EIO, ENOMEM]),
+    ];
+}
+
+/// Whether an argument is this `int`.
+fn is(argument: u64, number: i32) -> bool {
+    argument as u32 == number.cast_unsigned()
+}
+
+fn flags(bits: i32) -> u64 {
+    u64::from(bits.cast_unsigned())
+}
+
+/// The points for a scenario in which the classes are called so often: each error of each class, the
+/// first calls one by one and later ones at growing distances, once and for a while.
+pub(crate) fn points(counts: &[usize], full: bool) -> Vec<Point> {
+    let mut all = Vec::new();
+    for (class, count) in Class::ALL.iter().zip(counts) {
+        for errno in class.errors {
+            for nth in occurrences(*count, full) {
+                for times in if full { &[1, 30][..] } else { &[1][..] } {
+                    all.push(Point { class, errno: *errno, nth, times: *times });
+                }
+            }
+            if !full && *count > 0 {
+                all.push(Point { class, errno: *errno, nth: 1, times: 30 });
+            }
+        }
+    }
+    all
+}
+
+fn occurrences(count: usize, full: bool) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut nth = 1;
+    while nth <= count {
+        found.push(nth);
+        nth += if !full {
+            nth.max(1) * 7
+        } else if nth < 24 {
+            1
+        } else {
+            nth / 12
+        };
+    }
+    found
+}
