@@ -3,6 +3,7 @@
 //! Invariant: the loop never waits. What may take long is done by workers, which
 //! take values, own no state and answer with one event.
 
+mod answers;
 mod assembly;
 mod boot;
 mod children;

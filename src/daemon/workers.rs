@@ -8,12 +8,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use calloop::channel as answers;
 use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use tracing::warn;
 
+use super::answers::{self, Answers};
 use super::lost::{closed, end_stale};
 use super::state::Daemon;
 use crate::base::{Diagnostic, HarnessName, Place, RunId};
@@ -64,9 +64,12 @@ pub(super) struct Workers {
 
 impl Workers {
     /// A pool that answers into a channel of the loop.
-    pub(super) fn new() -> (Self, answers::Channel<Answer>) {
+    ///
+    /// # Errors
+    /// If no descriptor is left.
+    pub(super) fn new() -> io::Result<(Self, Answers<Answer>)> {
         let (questions, receiver) = channel();
-        let (answers, channel) = answers::channel();
+        let (answers, channel) = answers::channel()?;
         let receiver = Arc::new(Mutex::new(receiver));
         let pool = Self {
             questions,
@@ -77,7 +80,7 @@ impl Workers {
             waiting: HashMap::new(),
             sharing: HashMap::new(),
         };
-        (pool, channel)
+        Ok((pool, channel))
     }
 
     /// Ends what is left of `stale` runs of the harness, then prepares a start.

@@ -3,6 +3,8 @@
 //! Invariant: only calls of `harnessd` itself are counted and refused; those of its children, which
 //! inherit the filter, always happen. A child of the daemon is `harnessd` until its `exec`.
 
+use std::cell::OnceCell;
+use std::fs::read_link;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -15,13 +17,42 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::points::{Class, Point};
+use crate::points::{Class, Fault, Point};
+
+/// What the descriptor of a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    File,
+    /// A pipe, a socket, a terminal.
+    Stream,
+    /// A counter, a timer, a queue of changes.
+    Event,
+}
 
 /// One call, as the filter tells it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Call {
+    pub(crate) pid: u32,
     pub(crate) number: i64,
     pub(crate) args: [u64; 6],
+    target: OnceCell<Target>,
+}
+
+impl Call {
+    /// What the descriptor is that is its first argument.
+    pub(crate) fn target(&self) -> Target {
+        *self.target.get_or_init(|| {
+            let link = read_link(format!("/proc/{}/fd/{}", self.pid, self.args[0])).unwrap_or_default();
+            let name = link.to_string_lossy();
+            if name.starts_with("anon_inode:") {
+                Target::Event
+            } else if name.starts_with('/') && !name.starts_with("/dev/pt") {
+                Target::File
+            } else {
+                Target::Stream
+            }
+        })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +92,7 @@ impl Injector {
         counts
     }
 
-    fn answer(&self, call: &Call) -> Option<i32> {
+    fn answer(&self, call: &Call) -> Option<Fault> {
         let mut state = self.state.lock().unwrap();
         let state = &mut *state;
         state.counts.resize(Class::ALL.len(), 0);
@@ -75,7 +106,7 @@ impl Injector {
         *seen += 1;
         let hit = (point.nth..point.nth + point.times).contains(seen);
         state.refused += usize::from(hit);
-        hit.then_some(point.errno as i32)
+        hit.then_some(point.fault)
     }
 
     /// Starts a program whose calls are answered from here; its file is `program`.
@@ -110,20 +141,26 @@ impl Injector {
             if !events.contains(PollFlags::POLLIN) {
                 return;
             }
-            let Some((id, pid, call)) = receive(listener) else { continue };
+            let Some((id, call)) = receive(listener) else { continue };
+            let pid = call.pid;
             let ours = known == Some(pid) || is_of(pid, program);
             // The daemon's main thread is the first that asks as the program; it never becomes another.
             if ours && known.is_none() {
                 known = Some(pid);
             }
-            let error = if ours { self.answer(&call) } else { None };
-            respond(listener, id, error);
+            let answer = match ours.then(|| self.answer(&call)).flatten() {
+                Some(Fault::Fails(errno)) => Some(-i64::from(errno as i32)),
+                // What cannot be done in its place happens whole.
+                Some(Fault::Short) => do_half(&call).ok(),
+                None => None,
+            };
+            respond(listener, id, answer);
         }
     }
 }
 
 fn is_of(pid: u32, program: &Path) -> bool {
-    std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe: PathBuf| exe == program)
+    read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe: PathBuf| exe == program)
 }
 
 /// Puts the filter on this thread.
@@ -159,20 +196,48 @@ fn listen() -> io::Result<OwnedFd> {
     }
 }
 
-/// The next call: its number, who makes it, and what it is. None: its caller was killed meanwhile.
-fn receive(listener: &OwnedFd) -> Option<(u64, u32, Call)> {
+/// The next call and its number. None: its caller was killed meanwhile.
+fn receive(listener: &OwnedFd) -> Option<(u64, Call)> {
     // SAFETY: plain integers, for all of which zero is a value; the kernel wants zeroes.
     let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one such structure to `asked`.
     let got = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut asked) };
     Errno::result(got).ok()?;
-    Some((asked.id, asked.pid, Call { number: i64::from(asked.data.nr), args: asked.data.args }))
+    let (number, args) = (i64::from(asked.data.nr), asked.data.args);
+    Some((asked.id, Call { pid: asked.pid, number, args, target: OnceCell::new() }))
 }
 
-fn respond(listener: &OwnedFd, id: u64, error: Option<i32>) {
-    let flags =
-        if error.is_none() { u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap() } else { 0 };
-    let mut answer = libc::seccomp_notif_resp { id, val: 0, error: -error.unwrap_or(0), flags };
+/// Writes the first half of what the call would write, in its place; how much that was.
+fn do_half(call: &Call) -> io::Result<i64> {
+    let [descriptor, address, length, last, ..] = call.args;
+    let pid = i32::try_from(call.pid).map_err(io::Error::other)?;
+    let mut bytes = vec![0_u8; usize::try_from(length / 2).map_err(io::Error::other)?];
+    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
+    // SAFETY: the kernel copies from the other process to `bytes`, at most as many as there are. The
+    // two descriptors are new and closed here; the writes take what was copied.
+    unsafe {
+        Errno::result(libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0))?;
+        let holder = Errno::result(libc::syscall(libc::SYS_pidfd_open, pid, 0))?;
+        let holder = OwnedFd::from_raw_fd(i32::try_from(holder).map_err(io::Error::other)?);
+        let taken = Errno::result(libc::syscall(libc::SYS_pidfd_getfd, holder.as_raw_fd(), descriptor, 0))?;
+        let taken = OwnedFd::from_raw_fd(i32::try_from(taken).map_err(io::Error::other)?);
+        let (to, from, count) = (taken.as_raw_fd(), bytes.as_ptr().cast(), bytes.len());
+        let written = match call.number {
+            libc::SYS_pwrite64 => libc::pwrite(to, from, count, last.cast_signed()),
+            libc::SYS_sendto => libc::send(to, from, count, i32::try_from(last).map_err(io::Error::other)?),
+            _ => libc::write(to, from, count),
+        };
+        i64::try_from(Errno::result(written)?).map_err(io::Error::other)
+    }
+}
+
+/// Lets a call happen, or says what came of it: a count, or an error as a negative number.
+fn respond(listener: &OwnedFd, id: u64, answer: Option<i64>) {
+    let happens = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap();
+    let error = answer.filter(|value| *value < 0).map_or(0, |value| i32::try_from(value).unwrap());
+    let (val, flags) = (answer.unwrap_or(0).max(0), if answer.is_none() { happens } else { 0 });
+    let mut answer = libc::seccomp_notif_resp { id, val, error, flags };
     // SAFETY: the kernel reads one such structure. One who was killed meanwhile needs no answer.
     let _gone = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) };
 }

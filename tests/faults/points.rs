@@ -2,11 +2,11 @@
 
 use nix::errno::Errno;
 use nix::errno::Errno::{
-    EACCES, EAGAIN, ECONNABORTED, EINTR, EIO, EMFILE, ENFILE, ENOLCK, ENOMEM, ENOSPC, EPERM, EPIPE,
+    EACCES, EAGAIN, ECONNABORTED, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOLCK, ENOMEM, ENOSPC, EPERM, EPIPE,
 };
 use nix::libc;
 
-use crate::injector::Call;
+use crate::injector::{Call, Target};
 
 /// A kind of call, with the errors that it is documented to give and that an exhausted or broken
 /// machine does give.
@@ -17,6 +17,8 @@ pub(crate) struct Class {
     /// Which of the calls with that number, where they differ in kind.
     only: fn(&Call) -> bool,
     pub(crate) errors: &'static [Errno],
+    /// Whether it may write less than it was asked to.
+    pub(crate) short: bool,
 }
 
 impl Class {
@@ -25,26 +27,53 @@ impl Class {
     }
 }
 
-/// A fault: the `nth` call of a class and those after it, so many `times`.
+/// What comes instead of the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Fails(Errno),
+    /// It happens, with the first half of its bytes.
+    Short,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fails(errno) => write!(f, "{errno:?}"),
+            Self::Short => f.write_str("short"),
+        }
+    }
+}
+
+/// A fault at the `nth` call of a class and at those after it, so many `times`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) class: &'static Class,
-    pub(crate) errno: Errno,
+    pub(crate) fault: Fault,
     pub(crate) nth: usize,
     pub(crate) times: usize,
 }
 
 impl std::fmt::Display for Point {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {:?} #{} x{}", self.class.name, self.errno, self.nth, self.times)
+        write!(f, "{} {} #{} x{}", self.class.name, self.fault, self.nth, self.times)
     }
 }
 
 const fn class(name: &'static str, number: i64, errors: &'static [Errno]) -> Class {
-    Class { name, number, only: |_| true, errors }
+    Class { name, number, only: |_| true, errors, short: false }
 }
 
 impl Class {
+    const fn may_be_short(mut self) -> Self {
+        self.short = true;
+        self
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let errors = self.errors.iter().map(|errno| Fault::Fails(*errno));
+        errors.chain(self.short.then_some(Fault::Short)).collect()
+    }
+
     const fn only(mut self, only: fn(&Call) -> bool) -> Self {
         self.only = only;
         self
@@ -53,12 +82,20 @@ impl Class {
     /// Everything that is made to fail.
     pub(crate) const ALL: &'static [Self] = &[
         class("openat", libc::SYS_openat, &[EMFILE, ENFILE, ENOMEM, EIO, ENOSPC, EACCES, EINTR]),
-        class("read", libc::SYS_read, &[EIO, EINTR, EAGAIN]),
+        class("read a file", libc::SYS_read, &[EIO, EINTR]).only(|call| call.target() == Target::File),
+        class("read a stream", libc::SYS_read, &[EAGAIN, EINTR]).only(|call| call.target() == Target::Stream),
+        class("read an event", libc::SYS_read, &[EAGAIN, EINTR]).only(|call| call.target() == Target::Event),
         class("pread64", libc::SYS_pread64, &[EIO, EINTR]),
-        class("pwrite64", libc::SYS_pwrite64, &[ENOSPC, EIO, EINTR]),
-        class("write", libc::SYS_write, &[ENOSPC, EIO, EINTR, EAGAIN]).only(|call| call.args[0] != 2),
-        class("write to stderr", libc::SYS_write, &[ENOSPC, EIO, EAGAIN]).only(|call| call.args[0] == 2),
-        class("sendto", libc::SYS_sendto, &[EAGAIN, EPIPE, ENOMEM, EINTR]),
+        class("pwrite64", libc::SYS_pwrite64, &[ENOSPC, EDQUOT, EIO, EINTR]).may_be_short(),
+        class("write a file", libc::SYS_write, &[ENOSPC, EDQUOT, EIO, EINTR])
+            .only(|call| call.args[0] != 2 && call.target() == Target::File)
+            .may_be_short(),
+        class("write a stream", libc::SYS_write, &[EAGAIN, EINTR])
+            .only(|call| call.args[0] != 2 && call.target() == Target::Stream),
+        class("write to stderr", libc::SYS_write, &[ENOSPC, EIO, EAGAIN])
+            .only(|call| call.args[0] == 2)
+            .may_be_short(),
+        class("sendto", libc::SYS_sendto, &[EAGAIN, EPIPE, ENOMEM, EINTR]).may_be_short(),
         class("recvfrom", libc::SYS_recvfrom, &[EAGAIN, ENOMEM, EIO, EINTR]),
         class("fsync", libc::SYS_fsync, &[EIO, ENOSPC]),
         class("fdatasync", libc::SYS_fdatasync, &[EIO, ENOSPC]),
@@ -92,7 +129,9 @@ impl Class {
         class("prlimit64", libc::SYS_prlimit64, &[EPERM]),
         class("prctl", libc::SYS_prctl, &[ENOMEM]),
         class("epoll_create1", libc::SYS_epoll_create1, &[EMFILE, ENFILE, ENOMEM]),
-        class("epoll_ctl", libc::SYS_epoll_ctl, &[ENOMEM, ENOSPC]),
+        // What is registered already costs the kernel nothing.
+        class("epoll_ctl add", libc::SYS_epoll_ctl, &[ENOMEM, ENOSPC])
+            .only(|call| is(call.args[1], libc::EPOLL_CTL_ADD)),
         class("epoll_pwait", libc::SYS_epoll_pwait, &[EINTR]),
         class("eventfd2", libc::SYS_eventfd2, &[EMFILE, ENFILE, ENOMEM]),
         class("timerfd_create", libc::SYS_timerfd_create, &[EMFILE, ENFILE, ENOMEM]),
@@ -127,14 +166,14 @@ fn flags(bits: i32) -> u64 {
 pub(crate) fn points(counts: &[usize], full: bool) -> Vec<Point> {
     let mut all = Vec::new();
     for (class, count) in Class::ALL.iter().zip(counts) {
-        for errno in class.errors {
+        for fault in class.faults() {
             for nth in occurrences(*count, full) {
                 for times in if full { &[1, 30][..] } else { &[1][..] } {
-                    all.push(Point { class, errno: *errno, nth, times: *times });
+                    all.push(Point { class, fault, nth, times: *times });
                 }
             }
             if !full && *count > 0 {
-                all.push(Point { class, errno: *errno, nth: 1, times: 30 });
+                all.push(Point { class, fault, nth: 1, times: 30 });
             }
         }
     }

@@ -56,7 +56,7 @@ fn a_working_daemon_survives_each_fault() {
         let log = world.log();
         let news = log.get(before..).unwrap_or_default();
         if refused > 0 && quiet && !news.contains("WARN") && !news.contains("ERROR") {
-            silent.borrow_mut().insert(format!("{} {:?}", point.class.name, point.errno));
+            silent.borrow_mut().insert(format!("{} {}", point.class.name, point.fault));
         }
     };
     try_all(&all, attempt, start);

@@ -139,10 +139,20 @@ impl World {
         loop {
             match condition() {
                 Ok(value) => return value,
-                Err(last) => assert!(start.elapsed() < PATIENCE, "in vain: {what}: {last}\n{}", self.log()),
+                Err(last) => {
+                    let up = start.elapsed() < PATIENCE && self.is_up();
+                    assert!(up, "in vain: {what}: {last}\n{}", self.log());
+                }
             }
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Whether the daemon lives; it is not reaped by the question.
+    fn is_up(&self) -> bool {
+        let Some(daemon) = &self.daemon else { return false };
+        let stat = fs::read_to_string(format!("/proc/{}/stat", daemon.id())).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
     }
 
     /// Whether the daemon has ended, and how.
@@ -213,6 +223,8 @@ impl World {
     pub(crate) fn is_sound(&mut self, after: &str) {
         assert!(!self.log().contains("panicked"), "{after}: {}", self.log());
         assert_eq!(self.ended(), None, "{after}: the daemon has ended\n{}", self.log());
+        // A configuration that could not be read is read when somebody asks for it.
+        self.ask(json!({"op": "reload"})).unwrap_or_else(|cause| panic!("{after}: {cause}\n{}", self.log()));
         self.until(&format!("{after}: everything is stopped"), || self.ask(stop_all()));
         // `fires` may be at it: its processes are none that were left.
         self.until(&format!("{after}: nothing is left"), || {
