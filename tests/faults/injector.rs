@@ -23,6 +23,8 @@ use crate::points::{Class, Fault, Point};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     File,
+    /// What the daemon itself has to say.
+    Log,
     /// A pipe, a socket, a terminal.
     Stream,
     /// A counter, a timer, a queue of changes.
@@ -46,6 +48,8 @@ impl Call {
             let name = link.to_string_lossy();
             if name.starts_with("anon_inode:") {
                 Target::Event
+            } else if name.ends_with("/daemon.log") {
+                Target::Log
             } else if name.starts_with('/') && !name.starts_with("/dev/pt") {
                 Target::File
             } else {

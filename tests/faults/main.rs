@@ -2,9 +2,8 @@
 //!
 //! A seccomp filter hands the calls of the daemon to this test, which lets each of them happen or
 //! answers it with an error in the kernel's place: nothing of the daemon knows, and calls of libraries
-//! and raw ones are caught alike. After each fault: no panic, a trace of it, and once it has ended
-//! everything works, is recorded and can be stopped. Short writes cannot be made this way;
-//! `host::logs::tests` and `small_disk` make them.
+//! and raw ones are caught alike; a short write is done here in the daemon's place. After each fault: no
+//! panic, a trace of it, and once it has ended everything works, is recorded and can be stopped.
 //!
 //! By default a sample of the points is tried; `HARNESSD_FULL=1` tries all of them. x86-64 only: the
 //! table names its system calls.
@@ -15,6 +14,7 @@
 mod injector;
 mod points;
 mod starting;
+mod stopping;
 mod working;
 mod world;
 

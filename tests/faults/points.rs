@@ -16,9 +16,11 @@ pub(crate) struct Class {
     pub(crate) number: i64,
     /// Which of the calls with that number, where they differ in kind.
     only: fn(&Call) -> bool,
-    pub(crate) errors: &'static [Errno],
+    errors: &'static [Errno],
     /// Whether it may write less than it was asked to.
-    pub(crate) short: bool,
+    short: bool,
+    /// Whether there is no other way, so that a failure must be told.
+    loud: bool,
 }
 
 impl Class {
@@ -53,6 +55,13 @@ pub(crate) struct Point {
     pub(crate) times: usize,
 }
 
+impl Point {
+    /// Whether the daemon may overcome it without a word: because it asks again, or in another way.
+    pub(crate) fn may_be_silent(&self) -> bool {
+        !self.class.loud || matches!(self.fault, Fault::Short | Fault::Fails(EINTR))
+    }
+}
+
 impl std::fmt::Display for Point {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} #{} x{}", self.class.name, self.fault, self.nth, self.times)
@@ -60,12 +69,17 @@ impl std::fmt::Display for Point {
 }
 
 const fn class(name: &'static str, number: i64, errors: &'static [Errno]) -> Class {
-    Class { name, number, only: |_| true, errors, short: false }
+    Class { name, number, only: |_| true, errors, short: false, loud: false }
 }
 
 impl Class {
     const fn may_be_short(mut self) -> Self {
         self.short = true;
+        self
+    }
+
+    const fn loud(mut self) -> Self {
+        self.loud = true;
         self
     }
 
@@ -86,14 +100,15 @@ impl Class {
         class("read a stream", libc::SYS_read, &[EAGAIN, EINTR]).only(|call| call.target() == Target::Stream),
         class("read an event", libc::SYS_read, &[EAGAIN, EINTR]).only(|call| call.target() == Target::Event),
         class("pread64", libc::SYS_pread64, &[EIO, EINTR]),
-        class("pwrite64", libc::SYS_pwrite64, &[ENOSPC, EDQUOT, EIO, EINTR]).may_be_short(),
+        class("pwrite64", libc::SYS_pwrite64, &[ENOSPC, EDQUOT, EIO, EINTR]).may_be_short().loud(),
         class("write a file", libc::SYS_write, &[ENOSPC, EDQUOT, EIO, EINTR])
-            .only(|call| call.args[0] != 2 && call.target() == Target::File)
-            .may_be_short(),
+            .only(|call| call.target() == Target::File)
+            .may_be_short()
+            .loud(),
         class("write a stream", libc::SYS_write, &[EAGAIN, EINTR])
-            .only(|call| call.args[0] != 2 && call.target() == Target::Stream),
-        class("write to stderr", libc::SYS_write, &[ENOSPC, EIO, EAGAIN])
-            .only(|call| call.args[0] == 2)
+            .only(|call| call.target() == Target::Stream),
+        class("write the daemon's log", libc::SYS_write, &[ENOSPC, EIO, EAGAIN])
+            .only(|call| call.target() == Target::Log)
             .may_be_short(),
         class("sendto", libc::SYS_sendto, &[EAGAIN, EPIPE, ENOMEM, EINTR]).may_be_short(),
         class("recvfrom", libc::SYS_recvfrom, &[EAGAIN, ENOMEM, EIO, EINTR]),
@@ -101,10 +116,11 @@ impl Class {
         class("fdatasync", libc::SYS_fdatasync, &[EIO, ENOSPC]),
         class("ftruncate", libc::SYS_ftruncate, &[ENOSPC, EIO]),
         class("fcntl duplicate", libc::SYS_fcntl, &[EMFILE])
-            .only(|call| is(call.args[1], libc::F_DUPFD_CLOEXEC)),
+            .only(|call| is(call.args[1], libc::F_DUPFD_CLOEXEC))
+            .loud(),
         class("fcntl lock", libc::SYS_fcntl, &[ENOLCK, EAGAIN, EINTR])
             .only(|call| is(call.args[1], libc::F_SETLK)),
-        class("fcntl flags", libc::SYS_fcntl, &[EPERM]).only(|call| is(call.args[1], libc::F_SETFL)),
+        class("fcntl flags", libc::SYS_fcntl, &[EPERM]).only(|call| is(call.args[1], libc::F_SETFL)).loud(),
         class("statx", libc::SYS_statx, &[EIO, ENOMEM, EACCES]),
         class("newfstatat", libc::SYS_newfstatat, &[EIO, ENOMEM, EACCES]),
         class("mkdir", libc::SYS_mkdir, &[ENOSPC, EIO, EACCES]),
@@ -113,25 +129,27 @@ impl Class {
         class("fchmod", libc::SYS_fchmod, &[EIO, EPERM]),
         class("getdents64", libc::SYS_getdents64, &[EIO, ENOMEM]),
         class("readlink", libc::SYS_readlink, &[EIO, ENOMEM, EACCES]),
-        class("pipe2", libc::SYS_pipe2, &[EMFILE, ENFILE]),
-        class("memfd_create", libc::SYS_memfd_create, &[EMFILE, ENFILE, ENOMEM]),
+        class("pipe2", libc::SYS_pipe2, &[EMFILE, ENFILE]).loud(),
+        class("memfd_create", libc::SYS_memfd_create, &[EMFILE, ENFILE, ENOMEM]).loud(),
         class("ioctl", libc::SYS_ioctl, &[EIO]),
         // Of what the allocator asks nothing can be refused without ending the program.
         class("mmap", libc::SYS_mmap, &[ENOMEM, ENFILE])
-            .only(|call| !is(call.args[4], -1) || call.args[3] & flags(libc::MAP_STACK) != 0),
-        class("clone", libc::SYS_clone, &[EAGAIN, ENOMEM]),
+            .only(|call| !is(call.args[4], -1) || call.args[3] & flags(libc::MAP_STACK) != 0)
+            .loud(),
+        class("clone", libc::SYS_clone, &[EAGAIN, ENOMEM]).loud(),
         class("clone3", libc::SYS_clone3, &[EAGAIN, ENOMEM]),
-        class("execve", libc::SYS_execve, &[ENOMEM, EIO, EMFILE, ENFILE, EAGAIN]),
-        class("setsid", libc::SYS_setsid, &[EPERM]),
-        class("dup2", libc::SYS_dup2, &[EMFILE, EINTR]),
-        class("chdir", libc::SYS_chdir, &[EIO, ENOMEM, EACCES]),
-        class("close_range", libc::SYS_close_range, &[ENOMEM, EMFILE]),
-        class("prlimit64", libc::SYS_prlimit64, &[EPERM]),
+        class("execve", libc::SYS_execve, &[ENOMEM, EIO, EMFILE, ENFILE, EAGAIN]).loud(),
+        class("setsid", libc::SYS_setsid, &[EPERM]).loud(),
+        class("dup2", libc::SYS_dup2, &[EMFILE, EINTR]).loud(),
+        class("chdir", libc::SYS_chdir, &[EIO, ENOMEM, EACCES]).loud(),
+        class("close_range", libc::SYS_close_range, &[ENOMEM, EMFILE]).loud(),
+        class("prlimit64", libc::SYS_prlimit64, &[EPERM]).loud(),
         class("prctl", libc::SYS_prctl, &[ENOMEM]),
         class("epoll_create1", libc::SYS_epoll_create1, &[EMFILE, ENFILE, ENOMEM]),
         // What is registered already costs the kernel nothing.
         class("epoll_ctl add", libc::SYS_epoll_ctl, &[ENOMEM, ENOSPC])
-            .only(|call| is(call.args[1], libc::EPOLL_CTL_ADD)),
+            .only(|call| is(call.args[1], libc::EPOLL_CTL_ADD))
+            .loud(),
         class("epoll_pwait", libc::SYS_epoll_pwait, &[EINTR]),
         class("eventfd2", libc::SYS_eventfd2, &[EMFILE, ENFILE, ENOMEM]),
         class("timerfd_create", libc::SYS_timerfd_create, &[EMFILE, ENFILE, ENOMEM]),
@@ -144,7 +162,7 @@ impl Class {
         class("getsockopt", libc::SYS_getsockopt, &[ENOMEM]),
         class("wait4", libc::SYS_wait4, &[EINTR]),
         class("waitid", libc::SYS_waitid, &[EINTR]),
-        class("kill", libc::SYS_kill, &[EPERM]),
+        class("kill", libc::SYS_kill, &[EPERM]).loud(),
         class("flock", libc::SYS_flock, &[EINTR, ENOLCK]),
         class("getrandom", libc::SYS_getrandom, &[EINTR]),
         class("poll", libc::SYS_poll, &[EINTR, ENOMEM]),
@@ -161,19 +179,17 @@ fn flags(bits: i32) -> u64 {
     u64::from(bits.cast_unsigned())
 }
 
-/// The points for a scenario in which the classes are called so often: each error of each class, the
-/// first calls one by one and later ones at growing distances, once and for a while.
+/// The points for a scenario in which the classes are called so often. A sample has each fault for a
+/// while from the first call on, and the first fault of each class at some later calls; else each fault
+/// meets the first calls one by one and later ones at growing distances.
 pub(crate) fn points(counts: &[usize], full: bool) -> Vec<Point> {
     let mut all = Vec::new();
     for (class, count) in Class::ALL.iter().zip(counts) {
-        for fault in class.faults() {
-            for nth in occurrences(*count, full) {
-                for times in if full { &[1, 30][..] } else { &[1][..] } {
-                    all.push(Point { class, fault, nth, times: *times });
-                }
-            }
-            if !full && *count > 0 {
-                all.push(Point { class, fault, nth: 1, times: 30 });
+        for (at, fault) in class.faults().into_iter().enumerate() {
+            let point = |nth, times| Point { class, fault, nth, times };
+            all.extend((*count > 0).then(|| point(1, 30)));
+            if full || at == 0 {
+                all.extend(occurrences(*count, full).into_iter().map(|nth| point(nth, 1)));
             }
         }
     }
@@ -185,13 +201,7 @@ fn occurrences(count: usize, full: bool) -> Vec<usize> {
     let mut nth = 1;
     while nth <= count {
         found.push(nth);
-        nth += if !full {
-            nth.max(1) * 7
-        } else if nth < 24 {
-            1
-        } else {
-            nth / 12
-        };
+        nth += if !full { nth * 7 } else { 1.max(nth / 8) };
     }
     found
 }

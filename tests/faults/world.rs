@@ -88,7 +88,7 @@ impl World {
 
     /// Starts the daemon; whether it serves is another question.
     pub(crate) fn start_daemon(&mut self) {
-        let log = fs::File::options().create(true).append(true).open(self.path("log")).unwrap();
+        let log = fs::File::options().create(true).append(true).open(self.path("daemon.log")).unwrap();
         let mut command = self.command(&self.program);
         command.arg("run").stdout(Stdio::null()).stderr(log).process_group(0);
         self.daemon = Some(self.injector.start(command, &self.program).unwrap());
@@ -100,7 +100,7 @@ impl World {
 
     /// What the daemon has logged.
     pub(crate) fn log(&self) -> String {
-        String::from_utf8_lossy(&fs::read(self.path("log")).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(&fs::read(self.path("daemon.log")).unwrap_or_default()).into_owned()
     }
 
     /// A request over a connection of its own, as a verb makes it; the answer must come. An error
