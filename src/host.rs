@@ -10,6 +10,7 @@ pub mod clock;
 pub mod console;
 pub mod entropy;
 pub mod files;
+mod flock;
 pub mod limits;
 pub mod lock;
 pub mod logs;

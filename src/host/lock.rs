@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 use thiserror::Error;
 
 use super::cause;
+use super::flock::{Flock, Wait};
 use super::tree::facts;
 
 /// How long a lock whose holder is not to be seen may take to come free.
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// A lock that this process holds until it is dropped.
 #[derive(Debug)]
 pub struct DirLock {
-    file: Flock<File>,
+    file: Flock,
 }
 
 /// Why a lock could not be had.
@@ -86,7 +86,7 @@ impl DirLock {
         let mut file = options.open(path).map_err(unusable)?;
         let begun = Instant::now();
         loop {
-            file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            file = match Flock::lock(file, Wait::Never) {
                 Ok(mut file) => {
                     write_pid(&mut file).map_err(unusable)?;
                     return Ok(Self { file });
@@ -129,9 +129,9 @@ fn living_pid(file: &mut File) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::{DirLock, LockError, PATIENCE};
+    use crate::host::flock::{Flock, Wait};
     use crate::host::tree::facts;
     use camino::{Utf8Path, Utf8PathBuf};
-    use nix::fcntl::{Flock, FlockArg};
     use std::fs::File;
     use std::process::Command;
     use std::sync::Barrier;
@@ -189,9 +189,9 @@ mod tests {
     }
 
     /// The lock as another process would hold it, with this text in its file.
-    fn held_elsewhere(path: &Utf8Path, text: &str) -> Flock<File> {
+    fn held_elsewhere(path: &Utf8Path, text: &str) -> Flock {
         std::fs::write(path, text).unwrap();
-        Flock::lock(File::open(path).unwrap(), FlockArg::LockExclusiveNonblock).unwrap()
+        Flock::lock(File::open(path).unwrap(), Wait::Never).unwrap()
     }
 
     /// Trap 22: what a killed daemon's child still holds on its way to `exec` comes free soon.
