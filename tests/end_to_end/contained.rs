@@ -110,7 +110,7 @@ fn an_orphan_that_shed_every_mark_ends_with_its_run() {
     assert!(alive(other));
     assert_eq!(group.runs().len(), 1, "its group has gone with it");
     home.stop_daemon();
-    assert_eq!(group.runs(), [PathBuf::new(); 0]);
+    assert!(group.runs().is_empty(), "{:?}", group.runs());
 }
 
 /// LIF-5: without the mark nothing is made and nobody is moved, though root may write everywhere.
@@ -150,5 +150,5 @@ fn what_a_killed_daemon_left_is_found_by_its_group() {
     let lost = runs.iter().find(|one| one["id"] == run).unwrap();
     assert_eq!(lost["outcome"], "lost");
     home.stop_daemon();
-    assert_eq!(group.runs(), [PathBuf::new(); 0]);
+    assert!(group.runs().is_empty(), "{:?}", group.runs());
 }

@@ -79,7 +79,7 @@ fn one_by_one(directory: &Utf8Path) -> io::Result<()> {
             break;
         }
         let sent = found.into_iter().filter_map(|pid| signal_pid(pid, SIGKILL).err());
-        refused = sent.last();
+        refused = sent.collect::<Vec<_>>().pop();
     }
     if frozen {
         write(&directory.join("cgroup.freeze"), "0")?;
