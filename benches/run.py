@@ -12,6 +12,7 @@ import platform
 import shutil
 import signal
 import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 120.0
 MIB = 1024.0
+WHOLE = ["validate", "fleet", "floor", "lateness", "skills"]
 
 
 def clock_ns():
@@ -275,6 +277,50 @@ def floor(results, tools, base, count, options):
         place.close()
 
 
+def lateness(results, tools, base, count, places):
+    """`count` one-shots due in one second, of which `places` may run at once: how late each slot is
+    claimed (the time in its run's id) and how long the queue takes."""
+    place = Place(base)
+    due = int(time.time()) + 4
+    at = time.gmtime(due)
+    one = ("[harness.j{0:04}]\ncmd = \"true\"\noneshot = true\ntimezone = \"UTC\"\n"
+           "schedule = \"{1} {2} {3} * * *\"\n\n")
+    jobs = "".join(one.format(i, at.tm_sec, at.tm_min, at.tm_hour) for i in range(count))
+    place.config.write_text(f"[daemon]\nmax_parallel_runs = {places}\n\n{jobs}")
+    daemon = Daemon(place, tools["harnessd"])
+    daemon.start()
+    rows = []
+    try:
+        sql = "SELECT id, planned_at, started_at, ended_at FROM runs WHERE outcome = 'ok'"
+        deadline = time.monotonic() + PATIENCE
+        while len(rows) < count:
+            if time.monotonic() > deadline or daemon.process.poll() is not None:
+                raise SystemExit(f"only {len(rows)} of {count} jobs ran")
+            time.sleep(0.5)
+            if (place.state / "state.db").exists():
+                with sqlite3.connect(f"file:{place.state}/state.db?mode=ro", uri=True) as store:
+                    rows = store.execute(sql).fetchall()
+        if {planned for _, planned, _, _ in rows} != {due * 1_000_000}:
+            raise SystemExit("a job ran for another slot")
+        claimed = [int(id[:8] + id[9:13], 16) - due * 1000 for id, _, _, _ in rows]
+        results.add(f"{count} due at once, {places} places: claim p50", "ms", percentile(claimed, 50))
+        results.add(f"{count} due at once, {places} places: claim p99", "ms", percentile(claimed, 99))
+        last = max(ended for _, _, _, ended in rows)
+        results.add(f"{count} due at once, {places} places: all have run", "ms", last / 1000 - due * 1000)
+        moments = sorted([(started, 1) for _, _, started, _ in rows] + [(ended, -1) for _, _, _, ended in rows])
+        active, most = 0, 0
+        for _, step in moments:
+            active += step
+            most = max(most, active)
+        if most > places:
+            raise SystemExit(f"{most} jobs ran at once, {places} may")
+        daemon.end()
+    finally:
+        if daemon.process.poll() is None:
+            daemon.process.kill()
+        place.close()
+
+
 def projection(results, tools, base, count):
     """Skills of three files each: copied by `cp -r`, projected cold, projected unchanged."""
     place = Place(base)
@@ -319,10 +365,10 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="*", default=[100, 1000], help="children of a daemon")
     parser.add_argument("--skills", type=int, default=1000)
     parser.add_argument("--program", help="measure this harnessd instead of the one that is built")
-    parser.add_argument("--only", nargs="*", choices=["validate", "fleet", "floor", "skills"])
+    parser.add_argument("--only", nargs="*", choices=WHOLE)
     parser.add_argument("--json", type=Path, help="also write the results here")
     options = parser.parse_args()
-    wanted = options.only or ["validate", "fleet", "floor", "skills"]
+    wanted = options.only or WHOLE
 
     base = tempfile.mkdtemp(prefix="harnessd-bench-")
     results = Results()
@@ -343,6 +389,8 @@ def main():
                     floor(results, tools, base, count, options)
                 if "fleet" in wanted:
                     fleet(results, tools, base, count, options)
+            if "lateness" in wanted:
+                lateness(results, tools, base, 1000, 8)
             if "skills" in wanted:
                 projection(results, tools, base, options.skills)
     finally:

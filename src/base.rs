@@ -24,4 +24,4 @@ pub use render::{Format, json_one, render};
 pub use report::Report;
 pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger, UnknownWord};
 pub use signal::{signal_name, signal_names, signal_number};
-pub use time::{Mono, Now, Wall};
+pub use time::{Mono, Now, Wall, micros};

@@ -6,20 +6,27 @@
 mod answers;
 mod assembly;
 mod boot;
+mod checks;
 mod children;
 mod clients;
 mod containment;
 mod effects;
+mod errands;
 mod error;
 mod foreground;
 mod lost;
+mod notices;
 mod output;
+mod parking;
+mod receipts;
+mod recording;
 mod reload;
 mod requests;
 mod schedule_timer;
 mod signals;
 mod source;
 mod state;
+mod versions;
 mod workers;
 
 pub use boot::{Options, run};

@@ -11,6 +11,7 @@ pub mod console;
 pub mod entropy;
 pub mod files;
 mod flock;
+pub mod git;
 pub mod limits;
 pub mod lock;
 pub mod logs;

@@ -9,6 +9,7 @@ mod alarms;
 mod asks;
 mod configure;
 mod firing;
+mod known;
 mod message;
 mod perform;
 mod slot;
@@ -155,7 +156,9 @@ impl Supervisor {
         for name in self.alarms.due_by_wall(turn.now.wall) {
             self.fire(&name, turn);
         }
-        for name in self.alarms.due_by_mono(turn.now.mono) {
+        let mut due = self.alarms.limits_over(turn.now.wall);
+        due.extend(self.alarms.due_by_mono(turn.now.mono));
+        for name in due {
             self.drive(&name, Order::Due, turn);
         }
     }

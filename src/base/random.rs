@@ -1,7 +1,9 @@
 //! Numbers that look random, from a seed: the core has no other randomness.
 
+use serde::{Deserialize, Serialize};
+
 /// SplitMix64: enough to keep the ids of two daemons apart and restarts from marching in step.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Random(u64);
 
 impl Random {

@@ -133,7 +133,8 @@ words! {
 }
 
 /// How a process ended, as the kernel states it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ExitStatus {
     /// It exited with this status.
     Code(i32),
@@ -150,6 +151,13 @@ impl RunId {
     #[must_use]
     pub const fn uuid(self) -> Uuid {
         self.0
+    }
+
+    /// When its run was decided, to the millisecond; none: it is no id that this program made.
+    #[must_use]
+    pub fn decided_at(self) -> Option<Wall> {
+        let milliseconds = i64::try_from(self.0.as_u128() >> 80).ok()?;
+        (self.0.get_version_num() == 7).then_some(Wall(milliseconds * 1000))
     }
 }
 
@@ -187,7 +195,7 @@ impl<'de> Deserialize<'de> for RunId {
 /// Makes run ids that rise strictly, even when the clock stands still or goes back.
 ///
 /// Pure: its randomness is the seed that the shell hands in.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunIds {
     random: Random,
     last_ms: u64,
@@ -233,6 +241,8 @@ mod tests {
         }
         assert!(made.windows(2).all(|pair| pair[0] < pair[1] && pair[0].to_string() < pair[1].to_string()));
         assert_eq!(made[0].to_string().parse(), Ok(made[0]));
+        assert_eq!(made[0].decided_at(), Some(Wall(5_000_000)));
+        assert_eq!(RunId(uuid::Uuid::nil()).decided_at(), None);
     }
 
     #[test]

@@ -8,8 +8,22 @@ use serde::{Deserialize, Serialize};
 
 /// An instant of the monotonic clock, since the machine's boot. It stands
 /// still while the machine is suspended; delays and timeouts are measured on it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// In state that one daemon hands to the next it is an integer of nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "u64", into = "u64")]
 pub struct Mono(pub Duration);
+
+impl From<Mono> for u64 {
+    fn from(at: Mono) -> Self {
+        Self::try_from(at.0.as_nanos()).unwrap_or(Self::MAX)
+    }
+}
+
+impl From<u64> for Mono {
+    fn from(nanos: u64) -> Self {
+        Self(Duration::from_nanos(nanos))
+    }
+}
 
 impl Mono {
     /// The time since `earlier`, zero if that lies ahead.
@@ -104,6 +118,53 @@ pub struct Now {
     pub mono: Mono,
     /// The real-time clock.
     pub wall: Wall,
+}
+
+/// [`Wall`] in state that one daemon hands to the next: whole microseconds, where JSON for people
+/// is cut to milliseconds and a slot would no longer be the one that was claimed.
+pub mod micros {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Wall;
+
+    /// As an integer.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(at: &Wall, serializer: S) -> Result<S::Ok, S::Error> {
+        at.0.serialize(serializer)
+    }
+
+    /// From an integer.
+    ///
+    /// # Errors
+    /// The deserializer's.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Wall, D::Error> {
+        i64::deserialize(deserializer).map(Wall)
+    }
+
+    /// The same for one that may be absent.
+    pub mod option {
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        use super::Wall;
+
+        /// As an integer, or none.
+        ///
+        /// # Errors
+        /// The serializer's.
+        pub fn serialize<S: Serializer>(at: &Option<Wall>, serializer: S) -> Result<S::Ok, S::Error> {
+            at.map(|at| at.0).serialize(serializer)
+        }
+
+        /// From an integer, or none.
+        ///
+        /// # Errors
+        /// The deserializer's.
+        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Wall>, D::Error> {
+            Ok(Option::<i64>::deserialize(deserializer)?.map(Wall))
+        }
+    }
 }
 
 #[cfg(test)]

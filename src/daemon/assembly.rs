@@ -11,9 +11,12 @@ use tracing::warn;
 
 use super::boot::Options;
 use super::clients::Clients;
+use super::errands::Errands;
 use super::error::DaemonError;
+use super::parking::Parking;
 use super::source::{loop_error, readable};
 use super::state::{ConfigStatus, Daemon};
+use super::versions::Versions;
 use super::workers::Workers;
 use crate::config::DaemonSettings;
 use crate::host::run_lock::RunLocks;
@@ -83,9 +86,14 @@ pub(super) fn assemble(
         store,
         backlog: Vec::new(),
         store_trouble: None,
+        store_notices: Vec::new(),
         live: HashMap::new(),
         family: Family::default(),
         groups: Err("not looked for".to_owned()),
+        errands: Errands::new(entropy::seed()),
+        versions: Versions::default(),
+        parking: Parking::default(),
+        heads: BTreeMap::new(),
         reap_due: false,
         unwatched: BTreeSet::new(),
         unsurveyed: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! A few threads for what may take long: they take values and answer with one event.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,14 +11,16 @@ use std::thread;
 use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde_json::Value;
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::answers::{self, Answers};
 use super::lost::{closed, end_stale};
+use super::recording::sweep;
 use super::state::Daemon;
-use crate::base::{Diagnostic, HarnessName, Place, RunId};
+use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
+use crate::host::git::Repository;
 use crate::launch::{
     LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view, withdraw_skills, workdir,
 };
@@ -34,7 +36,9 @@ const STACK: usize = 512 * 1024;
 enum Question {
     Prepare { run: RunId, stale: Vec<Run>, harness: Arc<Harness>, around: Arc<Surroundings> },
     Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
+    Head { run: RunId, dir: Utf8PathBuf },
     Load { selection: Selection, around: Arc<Surroundings> },
+    Sweep { state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall },
     Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
     Describe { ticket: Ticket, harness: Arc<Harness>, view: Box<HarnessView>, around: Arc<Surroundings> },
 }
@@ -43,7 +47,9 @@ enum Question {
 pub(super) enum Answer {
     Prepared { run: RunId, stale: Vec<Run>, prepared: Result<Box<Prepared>, LaunchError> },
     Withdrawn { harness: HarnessName, trouble: Option<String> },
+    Head { run: RunId, commit: Option<String> },
     Loaded(Box<Loaded>),
+    Swept(Result<usize, String>),
     Told { ticket: Ticket, result: Result<Value, ErrorBody> },
 }
 
@@ -118,8 +124,18 @@ impl Workers {
         self.ask(Question::Withdraw { harness, around });
     }
 
+    /// Asks at which commit the repository of a directory is.
+    pub(super) fn head(&mut self, run: RunId, dir: Utf8PathBuf) {
+        self.ask(Question::Head { run, dir });
+    }
+
     pub(super) fn load(&mut self, selection: Selection, around: Arc<Surroundings>) {
         self.ask(Question::Load { selection, around });
+    }
+
+    /// Removes logs of runs that are recorded no more, see [`sweep`].
+    pub(super) fn sweep(&mut self, state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall) {
+        self.ask(Question::Sweep { state, elsewhere, before });
     }
 
     pub(super) fn describe(
@@ -193,6 +209,8 @@ impl Question {
             Self::Withdraw { harness, .. } => {
                 Answer::Withdrawn { harness: harness.name.clone(), trouble: Some(trouble) }
             }
+            Self::Head { run, .. } => Answer::Head { run: *run, commit: None },
+            Self::Sweep { .. } => Answer::Swept(Err(trouble)),
             Self::Load { selection, .. } => {
                 let place = Place { file: selection.global.file.clone(), span: None };
                 let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
@@ -215,9 +233,14 @@ fn answer(question: Question) -> Answer {
             let trouble = withdraw_skills(&harness, &around).err().map(|cause| cause.to_string());
             Answer::Withdrawn { harness: harness.name.clone(), trouble }
         }
+        Question::Head { run, dir } => {
+            let commit = Repository::holding(&dir).as_ref().and_then(Repository::head);
+            Answer::Head { run, commit }
+        }
         Question::Load { selection, around } => {
             Answer::Loaded(Box::new(loader::load_global(&selection, &around.home)))
         }
+        Question::Sweep { state, elsewhere, before } => Answer::Swept(sweep(&state, &elsewhere, before)),
         Question::Skills { ticket, harness, around } => {
             Answer::Told { ticket, result: told(&skills_view(&harness, &around)) }
         }
@@ -257,7 +280,11 @@ impl Daemon {
                 warn!(%harness, cause, "the skills of a removed harness stay where they are");
             }
             Answer::Withdrawn { .. } => {}
+            Answer::Head { run, commit } => self.head_read(run, commit),
             Answer::Loaded(loaded) => self.loaded(*loaded),
+            Answer::Swept(Ok(0)) => {}
+            Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),
+            Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),
             Answer::Told { ticket, result } => self.reply(ticket, result),
         }
     }

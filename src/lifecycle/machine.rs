@@ -5,11 +5,15 @@
 
 mod answers;
 mod orders;
+mod sequel;
+mod watch;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::chance::Chance;
-use super::phase::{After, Ended, Grace, Phase, Request, Standing};
+use super::phase::{After, Ended, Grace, Part, Phase, Request, Standing, Wait, Watch};
 use super::policy::Policy;
 use super::step::{Effect, Event};
 use super::tally::Tally;
@@ -19,7 +23,7 @@ use crate::base::{Mono, Now, Outcome, RunId, State, Trigger, Wall};
 const KILL_AGAIN: Duration = Duration::from_secs(1);
 
 /// One harness's machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     phase: Phase,
     tally: Tally,
@@ -51,13 +55,13 @@ impl Machine {
     #[must_use]
     pub const fn state(&self) -> State {
         match self.phase {
-            Phase::Stopped => State::Stopped,
+            Phase::Stopped | Phase::Parked { .. } => State::Stopped,
             Phase::Failed => State::Failed,
             Phase::Starting { .. } => State::Starting,
             Phase::Cancelling { .. } | Phase::Ending { .. } => State::Stopping,
-            Phase::Backoff { .. } | Phase::Running { .. } if self.tally.degraded() => State::Degraded,
-            Phase::Backoff { .. } => State::Backoff,
-            Phase::Running { .. } => State::Running,
+            _ if self.tally.degraded() => State::Degraded,
+            Phase::Backoff { .. } | Phase::Limited { .. } => State::Backoff,
+            Phase::Running { .. } | Phase::Checking { .. } => State::Running,
         }
     }
 
@@ -66,9 +70,10 @@ impl Machine {
     pub const fn standing(&self) -> Standing {
         match self.phase {
             Phase::Stopped | Phase::Failed => Standing::Idle,
-            Phase::Backoff { .. } => Standing::Waiting,
+            Phase::Parked { .. } => Standing::Parked,
+            Phase::Backoff { .. } | Phase::Limited { .. } => Standing::Waiting,
             Phase::Starting { run, .. } => Standing::Starting(run),
-            Phase::Running { run, .. } => Standing::Running(run),
+            Phase::Running { run, .. } | Phase::Checking { run, .. } => Standing::Running(run),
             Phase::Cancelling { run, after, .. } | Phase::Ending { run, after, .. } => {
                 Standing::Ending { run, by_hand: self.by_hand(), followed: matches!(after, After::Start(_)) }
             }
@@ -90,32 +95,54 @@ impl Machine {
     #[must_use]
     pub const fn run(&self) -> Option<RunId> {
         match self.phase {
-            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => None,
+            Phase::Stopped
+            | Phase::Failed
+            | Phase::Parked { .. }
+            | Phase::Backoff { .. }
+            | Phase::Limited { .. } => None,
             Phase::Starting { run, .. }
             | Phase::Cancelling { run, .. }
             | Phase::Running { run, .. }
+            | Phase::Checking { run, .. }
             | Phase::Ending { run, .. } => Some(run),
         }
     }
 
-    /// When it next wants an [`Event::Due`].
+    /// When it next wants an [`Event::Due`] by the monotonic clock.
     #[must_use]
     pub fn deadline(&self) -> Option<Mono> {
-        match self.phase {
-            Phase::Stopped | Phase::Failed | Phase::Starting { .. } | Phase::Cancelling { .. } => None,
-            Phase::Backoff { until, .. } => Some(until),
-            Phase::Running { timeout, settles, .. } => {
-                timeout.map(|(at, _)| at).into_iter().chain(settles).min()
-            }
-            Phase::Ending { grace: Grace::Until(at) | Grace::Over(at), .. } => Some(at),
+        match &self.phase {
+            Phase::Stopped
+            | Phase::Failed
+            | Phase::Parked { .. }
+            | Phase::Starting { .. }
+            | Phase::Cancelling { .. } => None,
+            Phase::Backoff { until, .. } | Phase::Limited { until, .. } => Some(*until),
+            Phase::Running {
+                timeout, watch: Watch::Output(bound) | Watch::End(_, bound), settles, ..
+            } => timeout.iter().chain(bound).map(|bound| bound.at).chain(*settles).min(),
+            Phase::Checking { bound, .. } => Some(bound.at),
+            Phase::Ending { grace: Grace::Until(at) | Grace::Over(at), .. } => Some(*at),
         }
     }
 
-    /// The end of the wait for a restart.
+    /// When it next wants an [`Event::Due`] by the real-time clock: a limit is over then, though
+    /// the monotonic clock stood still while the machine was suspended.
     #[must_use]
-    pub const fn waits_until(&self) -> Option<Wall> {
+    pub const fn wall_deadline(&self) -> Option<Wall> {
         match self.phase {
-            Phase::Backoff { until_wall, .. } => Some(until_wall),
+            Phase::Limited { until_wall, .. } => Some(until_wall),
+            _ => None,
+        }
+    }
+
+    /// What it waits for while nothing of it runs.
+    #[must_use]
+    pub const fn waits(&self) -> Option<Wait> {
+        match self.phase {
+            Phase::Parked { .. } => Some(Wait::Login),
+            Phase::Backoff { until_wall, .. } => Some(Wait::Backoff(until_wall)),
+            Phase::Limited { until_wall, .. } => Some(Wait::Limit(until_wall)),
             _ => None,
         }
     }
@@ -142,13 +169,16 @@ impl Machine {
             Event::Restart(request) => self.restart(request, &mut turn),
             Event::Kill => self.kill(&mut turn),
             Event::Spawned(run) => self.spawned(run, &mut turn),
-            Event::NotSpawned { run, cause } => {
-                self.not_spawned(run, Outcome::SpawnFailed, cause, &mut turn);
+            Event::NotSpawned { run, cause, blameless } => {
+                self.not_spawned(run, Outcome::SpawnFailed, cause, blameless, &mut turn);
             }
-            Event::Busy { run, cause } => self.not_spawned(run, Outcome::Skipped, cause, &mut turn),
+            Event::Busy { run, cause } => self.not_spawned(run, Outcome::Skipped, cause, true, &mut turn),
+            Event::Output(run) => self.output(run, &mut turn),
+            Event::Reported { run, report } => self.reported(run, report, &mut turn),
             Event::Exited { run, status } => self.exited(run, status, &mut turn),
             Event::Emptied { run, report } => self.emptied(run, report, &mut turn),
-            Event::Output(_) | Event::Reported { .. } | Event::CheckRefused { .. } | Event::Unpark => {}
+            Event::CheckRefused { run, cause } => self.check_refused(run, &cause, &mut turn),
+            Event::Unpark => self.unpark(&mut turn),
             Event::Revised => self.revised(&mut turn),
             Event::Due => self.due(&mut turn),
         }
@@ -158,6 +188,11 @@ impl Machine {
     /// Goes into a phase and tells if that shows.
     fn go(&mut self, phase: Phase, turn: &mut Turn<'_>) {
         self.phase = phase;
+        self.show(turn);
+    }
+
+    /// Tells the state that is shown, if it is another one.
+    fn show(&mut self, turn: &mut Turn<'_>) {
         let (from, to) = (self.shown, self.state());
         if from != to {
             self.shown = to;
@@ -177,7 +212,8 @@ impl Machine {
     /// Launches a run that was asked for: history is forgotten, not what it waited for.
     fn launch_afresh(&mut self, request: Request, turn: &mut Turn<'_>) {
         let wanted = match self.phase {
-            Phase::Backoff { outcome, .. } => Some(outcome),
+            Phase::Backoff { outcome, .. } | Phase::Limited { outcome, .. } => Some(outcome),
+            Phase::Parked { wanted: true } => Some(Outcome::AuthRequired),
             _ => (request.trigger == Trigger::Boot).then_some(Outcome::Skipped),
         };
         self.tally = Tally::default();
@@ -190,8 +226,8 @@ impl Machine {
         self.launch(Request { trigger: Trigger::Restart, planned_at: None }, Some(outcome), turn);
     }
 
-    fn ending(&mut self, run: RunId, ended: Ended, lasted: Duration, after: After, turn: &mut Turn<'_>) {
+    fn ending(&mut self, run: RunId, part: Part, ended: Ended, after: After, turn: &mut Turn<'_>) {
         let grace = Grace::Until(turn.now.mono + turn.policy.stop_timeout);
-        self.go(Phase::Ending { run, ended, lasted, grace, after }, turn);
+        self.go(Phase::Ending { run, part, ended, grace, after }, turn);
     }
 }

@@ -63,6 +63,8 @@ impl FromStr for RestartPolicy {
 pub struct Policy {
     /// Whether it is meant to end.
     pub oneshot: bool,
+    /// Whether a schedule starts it.
+    pub scheduled: bool,
     /// When it is started again.
     pub restart: RestartPolicy,
     /// The first delay of the backoff; 0: none at all.
@@ -100,7 +102,9 @@ impl Policy {
             Outcome::Ok => {
                 !self.oneshot && matches!(self.restart, RestartPolicy::Always | RestartPolicy::UnlessStopped)
             }
-            Outcome::AuthRequired | Outcome::MaxTurns | Outcome::Budget => {
+            // Once somebody may have logged in; what is scheduled has its next slot.
+            Outcome::AuthRequired => !self.scheduled && !matches!(self.restart, RestartPolicy::No),
+            Outcome::MaxTurns | Outcome::Budget => {
                 !self.oneshot && matches!(self.restart, RestartPolicy::Always | RestartPolicy::UnlessStopped)
             }
             Outcome::Failed

@@ -1,15 +1,24 @@
-//! The machine as a specification: directed tests; one property a policy field is in `fields`.
+//! The machine as a specification: directed tests; one property a policy field is in `fields` and `bounds`.
 
+mod bounds;
 mod busy;
+mod check;
 mod ends;
 mod fields;
 mod firings;
+mod handover;
+mod limits;
 mod orders;
+mod outcomes;
+mod parked;
+mod watch;
 
 use std::time::Duration;
 
-use super::{Chance, Effect, End, Event, Machine, Policy, Request, RestartPolicy, StopReason};
-use crate::base::{ExitStatus, Mono, Now, Outcome, RunId, State, Trigger, Wall};
+use super::{
+    Chance, Effect, End, Event, Firing, Machine, Policy, Request, RestartPolicy, Standing, StopReason, Wait,
+};
+use crate::base::{ExitStatus, Mono, Now, Outcome, Report, RunId, State, Trigger, Wall};
 
 /// A second.
 pub(super) const SECOND: Duration = Duration::from_secs(1);
@@ -30,6 +39,7 @@ pub(super) struct Rig {
 pub(super) fn resident(restart: RestartPolicy) -> Policy {
     Policy {
         oneshot: false,
+        scheduled: false,
         restart,
         restart_delay: SECOND,
         backoff_max: Duration::from_secs(300),
@@ -92,7 +102,7 @@ impl Rig {
     /// The launch that was asked for fails.
     pub(super) fn fail_spawn(&mut self) -> Vec<Effect> {
         let run = self.run();
-        self.tell(Event::NotSpawned { run, cause: "`x`: not found".to_owned() })
+        self.tell(Event::NotSpawned { run, cause: "`x`: not found".to_owned(), blameless: false })
     }
 
     /// The main process ends, and nothing else is alive.
@@ -129,6 +139,24 @@ pub(super) fn verdict(effects: &[Effect]) -> Option<(Outcome, Option<&str>)> {
         Effect::Ended { end, .. } => Some((end.outcome, end.cause.as_deref())),
         _ => None,
     })
+}
+
+/// The whole end of the run that ended.
+pub(super) fn ended(effects: &[Effect]) -> Option<(RunId, End, Option<ExitStatus>)> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Ended { run, end, status } => Some((*run, end.clone(), *status)),
+        _ => None,
+    })
+}
+
+/// An agent states that it did what it should.
+pub(super) fn good() -> Report {
+    Report { outcome: Outcome::Ok, cause: None, until: None }
+}
+
+/// An agent states another outcome.
+pub(super) fn states(outcome: Outcome) -> Report {
+    Report { outcome, cause: Some("it says so".to_owned()), until: None }
 }
 
 /// The launch among the effects: its trigger and attempt.
@@ -207,10 +235,13 @@ fn late_answers_about_an_older_run_are_ignored() {
         let before = rig.state();
         for late in [
             Event::Spawned(old),
-            Event::NotSpawned { run: old, cause: String::new() },
+            Event::NotSpawned { run: old, cause: String::new(), blameless: false },
             Event::Busy { run: old, cause: String::new() },
             Event::Exited { run: old, status: GOOD },
             Event::Emptied { run: old, report: None },
+            Event::Output(old),
+            Event::Reported { run: old, report: good() },
+            Event::CheckRefused { run: old, cause: String::new() },
         ] {
             assert_eq!(rig.tell(late), [], "while {before}");
         }

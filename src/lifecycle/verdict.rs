@@ -2,13 +2,17 @@
 //!
 //! Invariant: every outcome but `ok` comes with a cause.
 
-use crate::base::{ExitStatus, Outcome, Wall, duration_text};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::signal::signal_name;
+use super::step::End;
+use crate::base::{ExitStatus, Outcome, Report, Wall, duration_text, micros};
 
 /// Why a run is being ended from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// Somebody asked for it.
     Asked,
@@ -22,19 +26,32 @@ pub enum StopReason {
     Shutdown,
     /// It ran longer than this.
     Timeout(Duration),
+    /// It wrote nothing at all for this long.
+    NoFirstOutput(Duration),
+    /// It wrote nothing for this long.
+    Idle(Duration),
+    /// It went on for this long after its agent had stated its result, which is its outcome.
+    Lingering(Duration),
+    /// Its check took longer than this.
+    SlowCheck(Duration),
     /// The firing of this slot takes its place.
-    Replaced(Wall),
+    Replaced(#[serde(with = "micros")] Wall),
 }
 
 impl StopReason {
-    /// The outcome of a run that is ended for it.
+    /// The outcome of a run that is ended for it before its agent has stated any.
     #[must_use]
     pub const fn outcome(self) -> Outcome {
         match self {
-            Self::Asked | Self::Restart | Self::ClientGone | Self::Removed | Self::Shutdown => {
-                Outcome::Stopped
-            }
+            Self::Asked
+            | Self::Restart
+            | Self::ClientGone
+            | Self::Removed
+            | Self::Shutdown
+            | Self::Lingering(_) => Outcome::Stopped,
             Self::Timeout(_) => Outcome::Timeout,
+            Self::NoFirstOutput(_) | Self::Idle(_) => Outcome::NoOutput,
+            Self::SlowCheck(_) => Outcome::CheckFailed,
             Self::Replaced(_) => Outcome::Replaced,
         }
     }
@@ -49,6 +66,14 @@ impl StopReason {
             Self::Removed => "removed from the configuration".to_owned(),
             Self::Shutdown => "the daemon was shut down".to_owned(),
             Self::Timeout(bound) => format!("ran longer than its `timeout` of {}", duration_text(bound)),
+            Self::NoFirstOutput(bound) => {
+                format!("wrote nothing within its `first_output_timeout` of {}", duration_text(bound))
+            }
+            Self::Idle(bound) => format!("wrote nothing for its `idle_timeout` of {}", duration_text(bound)),
+            Self::Lingering(bound) => {
+                format!("went on for its `linger_timeout` of {} after its result", duration_text(bound))
+            }
+            Self::SlowCheck(bound) => format!("its `check` took longer than {}", duration_text(bound)),
             Self::Replaced(slot) => format!("replaced by the firing of {}", slot.rfc3339()),
         }
     }
@@ -56,15 +81,54 @@ impl StopReason {
     /// Whether a person (or the end of the daemon) wants the harness down, so
     /// that no firing starts it meanwhile.
     pub(super) const fn by_hand(self) -> bool {
-        !matches!(self, Self::Timeout(_) | Self::Replaced(_))
+        match self {
+            Self::Asked | Self::Restart | Self::ClientGone | Self::Removed | Self::Shutdown => true,
+            Self::Timeout(_)
+            | Self::NoFirstOutput(_)
+            | Self::Idle(_)
+            | Self::Lingering(_)
+            | Self::SlowCheck(_)
+            | Self::Replaced(_) => false,
+        }
+    }
+
+    pub(super) fn end(self) -> End {
+        End::new(self.outcome(), Some(self.cause()))
     }
 }
 
-/// The outcome and cause of a run whose main process ended by itself.
-pub(super) fn of_exit(status: ExitStatus) -> (Outcome, Option<String>) {
+/// The end of a run whose agent states nothing and whose main process ended by itself.
+pub(super) fn of_exit(status: ExitStatus) -> End {
     match status {
-        ExitStatus::Code(0) => (Outcome::Ok, None),
-        ExitStatus::Code(code) => (Outcome::Failed, Some(format!("exit status {code}"))),
-        ExitStatus::Signal(number) => (Outcome::Failed, Some(format!("killed by {}", signal_name(number)))),
+        ExitStatus::Code(0) => End::new(Outcome::Ok, None),
+        ExitStatus::Code(code) => End::new(Outcome::Failed, Some(format!("exit status {code}"))),
+        ExitStatus::Signal(number) => {
+            End::new(Outcome::Failed, Some(format!("killed by {}", signal_name(number))))
+        }
     }
+}
+
+/// The end that an agent states.
+pub(super) fn of_report(report: Report) -> End {
+    let Report { outcome, cause, until } = report;
+    let cause = match outcome {
+        Outcome::Ok => None,
+        other => Some(cause.unwrap_or_else(|| format!("its agent states `{other}`"))),
+    };
+    End { until, ..End::new(outcome, cause) }
+}
+
+/// The end of a run whose check ended by itself.
+pub(super) fn of_check(status: ExitStatus) -> End {
+    let cause = match status {
+        ExitStatus::Code(0) => return End::new(Outcome::Ok, None),
+        ExitStatus::Code(code) => format!("its `check` ended with exit status {code}"),
+        ExitStatus::Signal(number) => format!("its `check` was killed by {}", signal_name(number)),
+    };
+    End::new(Outcome::CheckFailed, Some(cause))
+}
+
+/// The end of a run whose check could not be started.
+pub(super) fn of_refusal(cause: &str) -> End {
+    End::new(Outcome::CheckFailed, Some(format!("its `check` could not be started: {cause}")))
 }

@@ -12,6 +12,8 @@ use crate::base::{HarnessName, Mono, Wall};
 pub(super) struct Alarms {
     mono: BTreeSet<(Mono, HarnessName)>,
     wall: BTreeSet<(Wall, HarnessName)>,
+    /// The ends of limits by the real-time clock: beside a slot of its schedule a harness may wait for one.
+    limits: BTreeSet<(Wall, HarnessName)>,
 }
 
 impl Alarms {
@@ -20,7 +22,7 @@ impl Alarms {
     }
 
     pub(super) fn wall(&self) -> Option<Wall> {
-        self.wall.first().map(|(at, _)| *at)
+        self.wall.first().into_iter().chain(self.limits.first()).map(|(at, _)| *at).min()
     }
 
     pub(super) fn set_mono(&mut self, name: &HarnessName, before: Option<Mono>, after: Option<Mono>) {
@@ -31,6 +33,10 @@ impl Alarms {
         replace(&mut self.wall, name, before, after);
     }
 
+    pub(super) fn set_limit(&mut self, name: &HarnessName, before: Option<Wall>, after: Option<Wall>) {
+        replace(&mut self.limits, name, before, after);
+    }
+
     /// Whose monotonic deadline has passed, earliest first.
     pub(super) fn due_by_mono(&self, now: Mono) -> Vec<HarnessName> {
         self.mono.iter().take_while(|(at, _)| *at <= now).map(|(_, name)| name.clone()).collect()
@@ -39,6 +45,11 @@ impl Alarms {
     /// Whose slot has come, earliest first.
     pub(super) fn due_by_wall(&self, now: Wall) -> Vec<HarnessName> {
         self.wall.iter().take_while(|(at, _)| *at <= now).map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Whose limit is over by the real-time clock, earliest first.
+    pub(super) fn limits_over(&self, now: Wall) -> Vec<HarnessName> {
+        self.limits.iter().take_while(|(at, _)| *at <= now).map(|(_, name)| name.clone()).collect()
     }
 }
 

@@ -55,7 +55,7 @@ impl Timer {
     }
 
     /// The phase of an interval that has not fired yet, for the store: it must outlive the daemon.
-    fn armed(&self, name: &HarnessName) -> Option<Effect> {
+    pub(super) fn armed(&self, name: &HarnessName) -> Option<Effect> {
         let expression = &self.timetable.expression;
         (self.last.is_none() && expression.is_interval()).then(|| {
             let expression = expression.as_str().to_owned();

@@ -188,10 +188,10 @@ pub enum Effect {
     Check {
         /// The run.
         run: RunId,
-        /// The definition that it was started with.
+        /// The present definition, which has a check: what matters at an end is what the file says now.
         harness: Arc<Harness>,
     },
-    /// The harness is parked: its login files are to be watched ([`Event::LoginChanged`]).
+    /// The harness is parked (or its definition is another one while it is): its login files are to be watched ([`Event::LoginChanged`]).
     Park {
         /// The harness.
         harness: Arc<Harness>,

@@ -16,6 +16,7 @@ impl Supervisor {
     pub(super) fn drive(&mut self, name: &HarnessName, order: Order, turn: &mut Turn) {
         let Some(slot) = self.slots.get_mut(name) else { return };
         let policy = slot.policy(self.settings.as_ref());
+        let revised = matches!(order, Order::Revised);
         let decisions = slot.machine.handle(order, &policy, turn.now, &mut self.chance);
         for decision in decisions {
             self.perform(name, decision, turn);
@@ -24,6 +25,16 @@ impl Supervisor {
         let deadline = slot.machine.deadline();
         self.alarms.set_mono(name, slot.alarm, deadline);
         slot.alarm = deadline;
+        let limit = slot.machine.wall_deadline();
+        self.alarms.set_limit(name, slot.limit, limit);
+        slot.limit = limit;
+        let parked = slot.machine.standing() == Standing::Parked;
+        if parked && revised {
+            turn.effects.push(Effect::Park { harness: slot.harness.clone() });
+        }
+        if std::mem::replace(&mut slot.parked, parked) && !parked {
+            turn.effects.push(Effect::Unpark { harness: name.clone() });
+        }
         if slot.is_over() {
             self.slots.remove(name);
             self.firings.remove(name);
@@ -87,6 +98,11 @@ impl Supervisor {
         let Some(row) = self.row(name, id, request, 1) else { return };
         let run = Run { outcome: Some(Outcome::Skipped), cause: Some(cause), ..row };
         turn.effects.push(Effect::Record(Record::Skipped(run.clone())));
+        // What it is parked for was told with the run that it is parked for.
+        let parked = self.slots.get(name).is_some_and(|slot| slot.machine.standing() == Standing::Parked);
+        if !parked {
+            self.notify(&run, turn);
+        }
         turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
     }
 
@@ -117,6 +133,7 @@ impl Supervisor {
         }
         let waiters = slot.take_waiters(|waiter| waiter.run == Some(id));
         turn.effects.push(Effect::Record(Record::RunEnded(run.clone())));
+        self.notify(&run, turn);
         turn.effects.push(Effect::Emit(EventKind::RunEnded { run: run.clone() }));
         if skipped && run.trigger == Trigger::Schedule {
             turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run: run.clone() }));
@@ -127,14 +144,23 @@ impl Supervisor {
         }
     }
 
+    /// Lets those know of a run that is over who want to (RUN-5).
+    pub(super) fn notify(&self, run: &Run, turn: &mut Turn) {
+        let Some(notify) = &self.notify else { return };
+        if run.outcome.is_some_and(|outcome| notify.on.contains(&outcome)) {
+            turn.effects.push(Effect::Notify { notify: notify.clone(), run: Box::new(run.clone()) });
+        }
+    }
+
     /// The start that was to follow does not: those who wait for it hear so.
     fn dropped(&mut self, name: &HarnessName, turn: &mut Turn) {
         let Some(slot) = self.slots.get_mut(name) else { return };
+        let (code, why) = match slot.machine.standing() {
+            Standing::Parked => (ErrorCode::RunFailed, "is parked: its agent is not logged in"),
+            _ => (ErrorCode::AlreadyStopping, "was stopped before it could start again"),
+        };
         for waiter in slot.take_waiters(|waiter| waiter.run.is_none()) {
-            let error = ErrorBody::new(
-                ErrorCode::AlreadyStopping,
-                format!("`{name}` was stopped before it could start again"),
-            );
+            let error = ErrorBody::new(code, format!("`{name}` {why}"));
             turn.effects.extend(self.asks.answer(waiter.ticket, name, Err(error)));
         }
     }
@@ -190,7 +216,7 @@ impl Supervisor {
         }
         let order = match code {
             ErrorCode::AlreadyRunning => Order::Busy { run, cause },
-            _ => Order::NotSpawned { run, cause },
+            _ => Order::NotSpawned { run, cause, blameless: code == ErrorCode::Internal },
         };
         self.drive(&name, order, turn);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::firing::Timer;
 use super::message::Ticket;
-use crate::base::{Mono, RunId};
+use crate::base::{Mono, RunId, Wall};
 use crate::config::{DaemonSettings, Harness};
 use crate::lifecycle::{Machine, Policy, Standing};
 use crate::wire::{ErrorCode, Run};
@@ -31,8 +31,6 @@ pub(super) struct Terms {
     first_output_timeout: Option<Duration>,
     idle_timeout: Option<Duration>,
     linger_timeout: Duration,
-    /// How long its check may take, if it has one.
-    check: Option<Duration>,
     stop_timeout: Duration,
 }
 
@@ -45,7 +43,6 @@ impl Terms {
             first_output_timeout: watch.and_then(|watch| watch.first_output_timeout),
             idle_timeout: watch.and_then(|watch| watch.idle_timeout),
             linger_timeout: watch.map_or(Duration::MAX, |watch| watch.linger_timeout),
-            check: watch.and_then(|watch| watch.check.as_ref()).map(|check| check.timeout),
             stop_timeout: harness.stop_timeout,
         }
     }
@@ -88,6 +85,10 @@ pub(super) struct Slot {
     pub(super) removed: bool,
     /// The deadline that the alarms hold for it.
     pub(super) alarm: Option<Mono>,
+    /// The end of a limit that the alarms hold for it.
+    pub(super) limit: Option<Wall>,
+    /// The shell watches the login of its agent.
+    pub(super) parked: bool,
 }
 
 impl Slot {
@@ -101,6 +102,8 @@ impl Slot {
             last_run,
             removed: false,
             alarm: None,
+            limit: None,
+            parked: false,
         }
     }
 
@@ -114,6 +117,7 @@ impl Slot {
         let (crash_loop_exits, crash_loop_window, max_attempts, backoff_max) = numbers.unwrap_or_default();
         Policy {
             oneshot: present.oneshot(),
+            scheduled: present.timetable().is_some(),
             restart: present.restart(),
             restart_delay: present.restart_delay,
             backoff_max,
@@ -124,7 +128,7 @@ impl Slot {
             first_output_timeout: terms.first_output_timeout,
             idle_timeout: terms.idle_timeout,
             linger_timeout: terms.linger_timeout,
-            check: terms.check,
+            check: present.watch().and_then(|watch| watch.check.as_ref()).map(|check| check.timeout),
             stop_timeout: terms.stop_timeout,
         }
     }

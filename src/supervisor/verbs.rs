@@ -66,7 +66,7 @@ impl Supervisor {
         let (word, run) = match standing {
             Standing::Running(run) => (RUNS, Some(run)),
             Standing::Starting(run) => (Word { soon: "starting", ..RUNS }, Some(run)),
-            Standing::Idle | Standing::Waiting => {
+            Standing::Idle | Standing::Parked | Standing::Waiting => {
                 self.drive(name, Order::Start(MANUAL), turn);
                 (STARTS, self.run_of(name))
             }
@@ -92,7 +92,7 @@ impl Supervisor {
         self.remember(name, true, turn);
         self.drive(name, Order::Restart(MANUAL), turn);
         let (word, run) = match standing {
-            Standing::Idle => (STARTS, self.run_of(name)),
+            Standing::Idle | Standing::Parked => (STARTS, self.run_of(name)),
             Standing::Waiting => (RESTARTS, self.run_of(name)),
             Standing::Starting(_) | Standing::Running(_) | Standing::Ending { .. } => (RESTARTS, None),
         };
@@ -111,7 +111,7 @@ impl Supervisor {
         self.remember(name, false, turn);
         let run = match standing {
             Standing::Idle => return Some(Ok(line(name, "already-stopped", None))),
-            Standing::Waiting => None,
+            Standing::Parked | Standing::Waiting => None,
             Standing::Starting(run) | Standing::Running(run) | Standing::Ending { run, .. } => Some(run),
         };
         self.drive(name, Order::Stop(StopReason::Asked), turn);
@@ -129,7 +129,7 @@ impl Supervisor {
         self.asks.open(ticket, std::slice::from_ref(name), true);
         let refusal = match self.startable(name, false) {
             Err(error) => Some(error),
-            Ok(Standing::Idle) => None,
+            Ok(Standing::Idle | Standing::Parked) => None,
             Ok(Standing::Waiting) => Some(busy(name, "waits to be restarted")),
             Ok(Standing::Starting(_) | Standing::Running(_)) => Some(busy(name, "runs already")),
             Ok(Standing::Ending { .. }) => Some(busy(name, "is still being ended")),

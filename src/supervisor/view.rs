@@ -4,6 +4,7 @@ use super::Supervisor;
 use super::firing::Timer;
 use super::slot::Slot;
 use crate::base::{HarnessName, Outcome, State};
+use crate::lifecycle::Wait;
 use crate::wire::{Attention, HarnessView, Waiting, WaitingReason};
 
 impl Supervisor {
@@ -30,7 +31,6 @@ impl Supervisor {
 impl Slot {
     fn view(&self) -> HarnessView {
         let harness = &self.harness;
-        let waits = |until| Waiting { reason: WaitingReason::Backoff, until: Some(until) };
         HarnessView {
             name: harness.name.clone(),
             project: harness.project.as_ref().map(|project| project.name.clone()),
@@ -43,7 +43,7 @@ impl Slot {
             restarts: self.machine.restarts(),
             schedule: harness.timetable().map(|timetable| timetable.expression.as_str().to_owned()),
             next_firing: self.timer.as_ref().and_then(Timer::next),
-            waiting: self.machine.waits_until().map(waits),
+            waiting: self.machine.waits().map(waiting),
             changed: self.changed(),
             description: harness.description.clone(),
             last_run: self.last_run.clone(),
@@ -53,24 +53,56 @@ impl Slot {
     fn trouble(&self) -> Option<String> {
         let ended = self.last_run.as_ref().and_then(|run| Some((run.outcome?, run.cause.as_deref())));
         let cause = ended.and_then(|(_, cause)| cause).unwrap_or("no cause is known");
-        match self.machine.state() {
-            State::Failed if self.machine.failures() > 1 => {
-                Some(format!("given up after {} failed attempts: {cause}", self.machine.failures()))
+        match (self.machine.waits(), self.machine.state()) {
+            (Some(Wait::Login), _) => {
+                return Some(format!("parked until its agent is logged in, or it is started: {cause}"));
             }
-            State::Failed => Some(format!("failed: {cause}")),
-            State::Degraded => Some(format!("in a crash loop: {cause}")),
-            _ if self.timer.as_ref().is_some_and(Timer::is_broken) => {
-                Some("its schedule cannot be evaluated".to_owned())
+            (Some(Wait::Limit(until)), _) => {
+                return Some(format!("waits for the end of a limit until {}: {cause}", until.rfc3339()));
             }
-            _ if self.changed() => Some("changed: restart to apply".to_owned()),
-            State::Stopped | State::Backoff => match ended? {
-                (
-                    outcome @ (Outcome::Failed | Outcome::Timeout | Outcome::SpawnFailed | Outcome::Lost),
-                    _,
-                ) => Some(format!("its last run ended `{outcome}`: {cause}")),
-                _ => None,
-            },
-            _ => None,
+            (_, State::Failed) if self.machine.failures() > 1 => {
+                return Some(format!("given up after {} failed attempts: {cause}", self.machine.failures()));
+            }
+            (_, State::Failed) => return Some(format!("failed: {cause}")),
+            (_, State::Degraded) => return Some(format!("in a crash loop: {cause}")),
+            _ => {}
         }
+        if self.timer.as_ref().is_some_and(Timer::is_broken) {
+            return Some("its schedule cannot be evaluated".to_owned());
+        }
+        if self.changed() {
+            return Some("changed: restart to apply".to_owned());
+        }
+        let rests = matches!(self.machine.state(), State::Stopped | State::Backoff);
+        let outcome = ended.map(|(outcome, _)| outcome).filter(|outcome| rests && is_bad(*outcome))?;
+        Some(format!("its last run ended `{outcome}`: {cause}"))
+    }
+}
+
+fn waiting(wait: Wait) -> Waiting {
+    let (reason, until) = match wait {
+        Wait::Backoff(until) => (WaitingReason::Backoff, Some(until)),
+        Wait::Limit(until) => (WaitingReason::Limit, Some(until)),
+        Wait::Login => (WaitingReason::Login, None),
+    };
+    Waiting { reason, until }
+}
+
+/// Whether somebody should look at a run that ended so and is not made good yet.
+const fn is_bad(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped => false,
+        Outcome::Failed
+        | Outcome::RateLimited
+        | Outcome::Overloaded
+        | Outcome::AuthRequired
+        | Outcome::MaxTurns
+        | Outcome::Budget
+        | Outcome::CheckFailed
+        | Outcome::Timeout
+        | Outcome::NoOutput
+        | Outcome::SpawnFailed
+        | Outcome::Missed
+        | Outcome::Lost => true,
     }
 }

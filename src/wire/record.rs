@@ -48,7 +48,7 @@ pub enum Record {
         /// What the program says.
         version: String,
     },
-    /// A run ended: its whole final row.
+    /// A run ended: its whole final row, which replaces what is there of it.
     RunEnded(Run),
     /// A run whose supervisor went away: closed if it is still open, else left as it ended.
     RunLost(Run),

@@ -152,3 +152,35 @@ fn what_a_killed_daemon_left_is_found_by_its_group() {
     home.stop_daemon();
     assert!(group.runs().is_empty(), "{:?}", group.runs());
 }
+
+/// `memory_max`, `cpu_weight`: a run that cannot be limited is not started, and its record says why.
+#[test]
+fn a_limit_that_cannot_be_enforced_fails_the_start() {
+    let config = "[harness.a]\noneshot = true\nrestart = \"no\"\ncmd = \"true\"\nmemory_max = \"64M\"\ncpu_weight = 10\n";
+    let Some(group) = Group::new() else { return };
+    let cause = |home: &mut Home| {
+        home.in_group(&group.0);
+        home.start_daemon();
+        let said = home.harnessd(&["start", "a", "--wait"]);
+        assert_ne!(said.code, 0, "{said:?}");
+        let run = home.ended_run("a");
+        assert_eq!(run["outcome"], "spawn-failed");
+        assert!(group.runs().is_empty());
+        home.stop_daemon();
+        run["cause"].as_str().unwrap().to_owned()
+    };
+    let name = fs::read_to_string("/proc/self/cgroup").unwrap();
+    let own = name.lines().find_map(|line| line.strip_prefix("0::")).unwrap().trim_end_matches('/');
+    let path = format!("{own}/{}", group.0.file_name().unwrap().to_str().unwrap());
+    let undelegated = format!(
+        "`memory_max` and `cpu_weight` cannot be enforced: its control group `{path}` was not delegated to it (`Delegate=yes` in a systemd unit does that)"
+    );
+    assert_eq!(cause(&mut Home::new(config)), undelegated);
+    if !group.mark() || fs::read_to_string(group.0.join("cgroup.controllers")).unwrap().contains("memory") {
+        return;
+    }
+    assert_eq!(
+        cause(&mut Home::new(config)),
+        "`memory_max` needs the control group controller `memory`, which was not delegated to the daemon"
+    );
+}

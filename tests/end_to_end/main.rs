@@ -2,19 +2,27 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
+mod audit;
 mod bad_input;
+mod checks;
 mod contained;
 mod control;
 mod daemon;
 mod fleet;
+mod hazards;
 mod limits;
+mod notices;
 mod once;
+mod outcomes;
 mod output;
+mod parking;
+mod receipts;
 mod records;
 mod reload;
 mod robust;
 mod scenarios;
 mod schedules;
+mod store;
 mod support;
 mod terminal;
 mod tour;

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 use harnessd::adapter::Registry;
-use harnessd::base::{HarnessName, Mono, Now, State, Wall};
-use harnessd::config::{Configuration, DaemonSettings, Harness, Mode, Origin, Timetable, Watch, Work};
+use harnessd::base::{HarnessName, Mono, Now, Outcome, State, Wall};
+use harnessd::config::{
+    Check, Configuration, DaemonSettings, Harness, Mode, Notify, Origin, Timetable, Watch, Work,
+};
 use harnessd::lifecycle::RestartPolicy;
 use harnessd::schedule::{Overlap, Schedule};
 use harnessd::supervisor::{Event, Remembered, Supervisor, Ticket};
@@ -19,6 +21,10 @@ use crate::shell::Shell;
 const NAMES: [&str; 4] = ["a", "b", "web/c", "web/d"];
 pub(crate) const CAP: Duration = Duration::from_secs(60);
 pub(crate) const WINDOW: Duration = Duration::from_secs(30);
+
+/// Of which outcomes somebody wants to hear.
+pub(crate) const HEARD: &[Outcome] =
+    &[Outcome::Failed, Outcome::AuthRequired, Outcome::CheckFailed, Outcome::Skipped, Outcome::RateLimited];
 
 pub(crate) struct World {
     dice: Dice,
@@ -66,7 +72,7 @@ impl World {
         }
         let (configuration, remembered) = (self.configuration(), Remembered::default());
         self.tell(Event::Boot { configuration, remembered })?;
-        for _ in 0..40 + self.dice.roll(80) {
+        for _ in 0..60 + self.dice.roll(120) {
             self.step()?;
         }
         let at_once = self.dice.chance(20);
@@ -102,7 +108,7 @@ impl World {
         self.pass(first.since(self.now.mono));
         match shell {
             Some((at, run)) if at <= self.now.mono => {
-                let event = self.shell.step(run, self.now.mono, &mut self.dice);
+                let event = self.shell.step(run, self.now, &mut self.dice);
                 self.tell(event)
             }
             _ if due.is_some_and(|at| at <= self.now.mono) => {
@@ -124,6 +130,7 @@ impl World {
         if let Some(trace) = &mut self.trace {
             trace.push(format!("{:?} {}: {}", self.now.mono.0, self.now.wall.rfc3339(), brief(&event)));
         }
+        self.rules.hear(&event);
         let effects = self.fleet.handle(event, self.now);
         for effect in &effects {
             if let Some(trace) = &mut self.trace {
@@ -151,7 +158,7 @@ impl World {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         let (names, wait) = (vec![name.clone()], self.dice.chance(40));
-        match self.dice.roll(20) {
+        match self.dice.roll(23) {
             0..5 => self.order(&name, Event::Start { ticket, names, wait }, ticket),
             5..9 => {
                 self.rules.asked.insert(ticket);
@@ -168,7 +175,8 @@ impl World {
             }
             14..17 => self.reload(text),
             17 => self.jump(),
-            18 if self.dice.chance(10) => self.tell(Event::Shutdown { at_once: wait }),
+            18..21 => self.log_in(name),
+            21 if self.dice.chance(10) => self.tell(Event::Shutdown { at_once: wait }),
             _ => self.tell(Event::Tick),
         }
     }
@@ -185,6 +193,12 @@ impl World {
             self.rules.leave(name).asked = before.asked;
         }
         Ok(())
+    }
+
+    /// The files with the login of an agent change, whether or not anybody watches them.
+    fn log_in(&mut self, harness: HarnessName) -> Verdict {
+        self.rules.leave(&harness).login = self.shell.is_parked(&harness);
+        self.tell(Event::LoginChanged { harness })
     }
 
     fn jump(&mut self) -> Verdict {
@@ -220,7 +234,16 @@ impl World {
             ..Timetable::new(Schedule::parse(expression).unwrap(), Tz::UTC)
         });
         let timeout = dice.chance(40).then(|| dice.time(Duration::from_secs(90)));
-        let oneshot = Mode::OneShot { restart, schedule, timeout, watch: Watch::default() };
+        let watch = Watch {
+            first_output_timeout: dice.chance(30).then(|| dice.time(Duration::from_secs(60))),
+            idle_timeout: dice.chance(30).then(|| dice.time(Duration::from_secs(60))),
+            linger_timeout: Duration::from_secs(*dice.pick(&[0, 1, 30])),
+            check: dice.chance(40).then(|| Check {
+                command: vec!["x".to_owned()],
+                timeout: dice.time(Duration::from_secs(30)),
+            }),
+        };
+        let oneshot = Mode::OneShot { restart, schedule, timeout, watch };
         let mode = if dice.chance(50) { Mode::Resident { restart } } else { oneshot };
         let name = HarnessName::parse(text).unwrap();
         let harness = Harness {
@@ -265,7 +288,11 @@ impl World {
             },
             harnesses: harnesses.map(|(name, one)| (name.clone(), Arc::new(one.clone()))).collect(),
             registry: Registry::builtin(),
-            notify: None,
+            notify: Some(Arc::new(Notify {
+                command: vec!["x".to_owned()],
+                on: HEARD.to_vec(),
+                timeout: Duration::from_secs(1),
+            })),
             files: Vec::new(),
         })
     }

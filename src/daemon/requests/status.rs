@@ -33,7 +33,7 @@ fn trouble(daemon: &Daemon) -> Vec<String> {
         .restart_needed
         .iter()
         .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
-    store.chain(restart).collect()
+    daemon.store_notices.iter().cloned().chain(store).chain(restart).collect()
 }
 
 fn attention(daemon: &Daemon) -> Vec<Attention> {

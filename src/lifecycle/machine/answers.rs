@@ -1,27 +1,30 @@
-//! What the shell and the clock tell, and what comes after a run.
+//! What the shell tells of a run.
 //!
-//! Invariant: what concerns a run that is not the present one is ignored.
+//! Invariant: what concerns a run that is not the present one is ignored, and so is what its agent
+//! says once it is decided how the run ends.
+
+use super::{Machine, Turn, watch};
+use crate::base::{ExitStatus, Outcome, Report, RunId};
+use crate::lifecycle::phase::{After, Agent, Bound, Ended, Grace, Part, Phase, Watch};
+use crate::lifecycle::step::{Effect, End};
+use crate::lifecycle::verdict::{StopReason, of_check, of_exit, of_refusal, of_report};
 
 use std::time::Duration;
-
-use super::{Machine, Turn};
-use crate::base::{ExitStatus, Outcome, Report, RunId};
-use crate::lifecycle::phase::{After, Ended, Grace, Phase};
-use crate::lifecycle::step::{Effect, End};
-use crate::lifecycle::tally::Next;
-use crate::lifecycle::verdict::{StopReason, of_exit};
 
 impl Machine {
     pub(super) fn spawned(&mut self, run: RunId, turn: &mut Turn<'_>) {
         let now = turn.now.mono;
         match self.phase {
             Phase::Starting { run: own, after, .. } if own == run => {
-                let timeout = turn.policy.timeout.map(|bound| (now + bound, bound));
+                let timeout = turn.policy.timeout.map(StopReason::Timeout);
+                let timeout = timeout.and_then(|reason| watch::bound(now, reason));
+                let watch = watch::from_the_start(turn.policy, now);
                 let settles = self.tally.degraded().then(|| now + turn.policy.crash_loop_window);
-                self.go(Phase::Running { run, since: now, timeout, settles, after }, turn);
+                self.go(Phase::Running { run, since: now, timeout, watch, settles, after }, turn);
             }
             Phase::Cancelling { run: own, reason, at_once, after } if own == run => {
-                self.ending(run, Ended::Told(reason, None), Duration::ZERO, after, turn);
+                let part = Part::Agent { stated: None, lasted: Duration::ZERO };
+                self.ending(run, part, Ended::Told(reason, None), after, turn);
                 if at_once {
                     self.kill(turn);
                 } else {
@@ -33,20 +36,31 @@ impl Machine {
     }
 
     /// The launch failed, or (`skipped`) another process runs the harness.
-    pub(super) fn not_spawned(&mut self, run: RunId, outcome: Outcome, cause: String, turn: &mut Turn<'_>) {
+    pub(super) fn not_spawned(
+        &mut self,
+        run: RunId,
+        outcome: Outcome,
+        cause: String,
+        blameless: bool,
+        turn: &mut Turn<'_>,
+    ) {
         match self.phase {
             Phase::Starting { run: own, after, wanted } if own == run => {
-                turn.effects.push(Effect::Ended { run, end: End::new(outcome, Some(cause)), status: None });
+                let end = End::new(outcome, Some(cause));
                 match (outcome, after) {
-                    (Outcome::Skipped, After::Policy) => self.give_way(wanted, turn),
-                    _ => self.follow_up(outcome, Duration::ZERO, after, turn),
+                    (Outcome::Skipped, After::Policy) => {
+                        turn.effects.push(Effect::Ended { run, end, status: None });
+                        self.give_way(wanted, turn);
+                    }
+                    (_, After::Policy) if blameless && turn.policy.again(outcome) => {
+                        turn.effects.push(Effect::Ended { run, end, status: None });
+                        self.try_again(outcome, turn);
+                    }
+                    _ => self.over(run, end, None, Duration::ZERO, after, turn),
                 }
             }
             Phase::Cancelling { run: own, reason, after, .. } if own == run => {
-                let outcome = reason.outcome();
-                let end = End::new(outcome, Some(reason.cause()));
-                turn.effects.push(Effect::Ended { run, end, status: None });
-                self.follow_up(outcome, Duration::ZERO, after, turn);
+                self.over(run, reason.end(), None, Duration::ZERO, after, turn);
             }
             _ => {}
         }
@@ -54,10 +68,16 @@ impl Machine {
 
     pub(super) fn exited(&mut self, run: RunId, exit: ExitStatus, turn: &mut Turn<'_>) {
         match &mut self.phase {
-            Phase::Running { run: own, since, after, .. } if *own == run => {
+            Phase::Running { run: own, since, watch, after, .. } if *own == run => {
                 let (lasted, after) = (turn.now.mono.since(*since), *after);
+                let part = Part::Agent { stated: stated(watch), lasted };
                 turn.effects.push(Effect::StopTree(run));
-                self.ending(run, Ended::Itself(exit), lasted, after, turn);
+                self.ending(run, part, Ended::Itself(exit), after, turn);
+            }
+            Phase::Checking { run: own, agent, after, .. } if *own == run => {
+                let (part, after) = (Part::Check(*agent), *after);
+                turn.effects.push(Effect::StopTree(run));
+                self.ending(run, part, Ended::Itself(exit), after, turn);
             }
             Phase::Ending { run: own, ended: Ended::Told(_, status @ None), grace, .. } if *own == run => {
                 *status = Some(exit);
@@ -71,94 +91,109 @@ impl Machine {
         }
     }
 
+    /// Nothing of what was being ended is alive.
     pub(super) fn emptied(&mut self, run: RunId, report: Option<Report>, turn: &mut Turn<'_>) {
-        let Phase::Ending { run: own, ended, lasted, after, .. } = self.phase else { return };
-        if own != run {
-            return;
-        }
-        let ((outcome, cause), status) = match ended {
-            Ended::Itself(status) => (
-                report.map_or_else(|| of_exit(status), |report| (report.outcome, report.cause)),
-                Some(status),
-            ),
-            Ended::Told(reason, status) => ((reason.outcome(), Some(reason.cause())), status),
-        };
-        turn.effects.push(Effect::Ended { run, end: End::new(outcome, cause), status });
-        self.follow_up(outcome, lasted, after, turn);
-    }
-
-    /// Another process runs the harness: a resident that is wanted waits for its
-    /// turn, everything else is done with.
-    fn give_way(&mut self, wanted: Option<Outcome>, turn: &mut Turn<'_>) {
-        match wanted {
-            Some(outcome) if !turn.policy.oneshot && turn.policy.again(outcome) => {
-                let delay = self.tally.met(turn.policy);
-                self.again_after(delay, outcome, turn);
+        match &mut self.phase {
+            Phase::Ending { run: own, part: Part::Agent { stated, lasted }, ended, after, .. }
+                if *own == run =>
+            {
+                let (stated, lasted, ended, after) = (stated.take(), *lasted, *ended, *after);
+                self.agent_gone(run, (stated, report), ended, lasted, after, turn);
             }
-            _ => self.go(Phase::Stopped, turn),
-        }
-    }
-
-    /// Decides what comes after a run of which nothing is alive.
-    fn follow_up(&mut self, outcome: Outcome, lasted: Duration, after: After, turn: &mut Turn<'_>) {
-        match after {
-            After::Start(request) => self.launch_afresh(request, turn),
-            After::Policy if turn.policy.again(outcome) => {
-                match self.tally.count(outcome, lasted, turn.policy, turn.now.mono) {
-                    Next::GiveUp => self.go(Phase::Failed, turn),
-                    Next::After { delay, flapping } => {
-                        turn.effects.extend(flapping.map(|exits| Effect::Flapping { exits }));
-                        self.again_after(delay, outcome, turn);
-                    }
-                }
+            Phase::Ending { run: own, part: Part::Check(agent), ended, after, .. } if *own == run => {
+                let (agent, after) = (*agent, *after);
+                let end = match *ended {
+                    Ended::Itself(status) => of_check(status),
+                    Ended::Told(reason, _) => reason.end(),
+                };
+                self.checked(run, end, agent, after, turn);
             }
-            After::Policy | After::Stay | After::Down => self.go(resting(outcome), turn),
-        }
-    }
-
-    fn again_after(&mut self, delay: Duration, outcome: Outcome, turn: &mut Turn<'_>) {
-        if delay.is_zero() {
-            return self.launch_again(outcome, turn);
-        }
-        let delay = turn.chance.jittered(delay);
-        let (until, until_wall) = (turn.now.mono + delay, turn.now.wall + delay);
-        self.go(Phase::Backoff { until, until_wall, outcome }, turn);
-    }
-
-    /// A restart that the policy no longer wants is given up before it happens.
-    pub(super) fn revised(&mut self, turn: &mut Turn<'_>) {
-        if let Phase::Backoff { outcome, .. } = self.phase
-            && !turn.policy.again(outcome)
-        {
-            self.go(resting(outcome), turn);
-        }
-    }
-
-    pub(super) fn due(&mut self, turn: &mut Turn<'_>) {
-        let now = turn.now.mono;
-        match self.phase {
-            Phase::Backoff { until, outcome, .. } if until <= now => self.launch_again(outcome, turn),
-            Phase::Running { run, since, timeout, settles, after } => {
-                if settles.is_some_and(|at| at <= now) {
-                    self.tally.settle();
-                    self.go(Phase::Running { run, since, timeout, settles: None, after }, turn);
-                }
-                if let Some((at, bound)) = timeout
-                    && at <= now
-                {
-                    self.end(StopReason::Timeout(bound), after, turn);
-                }
-            }
-            Phase::Ending { grace: Grace::Until(at) | Grace::Over(at), .. } if at <= now => self.kill(turn),
             _ => {}
         }
     }
+
+    /// How an agent ended of which nothing is alive. `before`: what it had stated when it was told
+    /// to end (or ended by itself); `whole`: what all of its output and its exit status state together.
+    fn agent_gone(
+        &mut self,
+        run: RunId,
+        (before, whole): (Option<Report>, Option<Report>),
+        ended: Ended,
+        lasted: Duration,
+        after: After,
+        turn: &mut Turn<'_>,
+    ) {
+        let lingered = matches!(ended, Ended::Told(..)) && before.is_some();
+        let (end, status) = match ended {
+            Ended::Itself(status) => {
+                (whole.or(before).map_or_else(|| of_exit(status), of_report), Some(status))
+            }
+            // That it died of the stop (or answered it with a status of its own) says nothing about its work.
+            Ended::Told(reason, status) => (before.map_or_else(|| reason.end(), of_report), status),
+        };
+        let end = End { lingered, ..end };
+        match turn.policy.check {
+            Some(time) if end.outcome == Outcome::Ok && checkable(ended, after) => {
+                let agent = Agent { status, lingered, lasted };
+                let bound = Bound { at: turn.now.mono + time, reason: StopReason::SlowCheck(time) };
+                self.go(Phase::Checking { run, agent, bound, after }, turn);
+                turn.effects.push(Effect::Check(run));
+            }
+            _ => self.over(run, end, status, lasted, after, turn),
+        }
+    }
+
+    pub(super) fn check_refused(&mut self, run: RunId, cause: &str, turn: &mut Turn<'_>) {
+        match &self.phase {
+            Phase::Checking { run: own, agent, after, .. } if *own == run => {
+                self.checked(run, of_refusal(cause), *agent, *after, turn);
+            }
+            Phase::Ending {
+                run: own,
+                part: Part::Check(agent),
+                ended: Ended::Told(reason, _),
+                after,
+                ..
+            } if *own == run => {
+                self.checked(run, reason.end(), *agent, *after, turn);
+            }
+            _ => {}
+        }
+    }
+
+    /// The record of a run that was checked shows the agent's own status.
+    fn checked(&mut self, run: RunId, end: End, agent: Agent, after: After, turn: &mut Turn<'_>) {
+        let end = End { lingered: agent.lingered, ..end };
+        self.over(run, end, agent.status, agent.lasted, after, turn);
+    }
+
+    fn over(
+        &mut self,
+        run: RunId,
+        end: End,
+        status: Option<ExitStatus>,
+        lasted: Duration,
+        after: After,
+        turn: &mut Turn<'_>,
+    ) {
+        let (outcome, until) = (end.outcome, end.until);
+        turn.effects.push(Effect::Ended { run, end, status });
+        self.follow_up(outcome, until, lasted, after, turn);
+    }
 }
 
-/// Where a harness lands after its last run.
-const fn resting(outcome: Outcome) -> Phase {
-    match outcome {
-        Outcome::SpawnFailed => Phase::Failed,
-        _ => Phase::Stopped,
+/// What the agent has stated so far.
+pub(super) fn stated(watch: &Watch) -> Option<Report> {
+    match watch {
+        Watch::Output(_) => None,
+        Watch::End(report, _) => Some(report.clone()),
     }
+}
+
+/// Whether a run that ended so is still somebody's: one that was told to end for another reason
+/// than its own slowness is not checked.
+const fn checkable(ended: Ended, after: After) -> bool {
+    let watchdog =
+        matches!(ended, Ended::Itself(_) | Ended::Told(StopReason::Lingering(_) | StopReason::Timeout(_), _));
+    watchdog && !matches!(after, After::Down)
 }

@@ -3,19 +3,23 @@
 //! Invariant: an order never launches anything while a run is alive; what is to
 //! follow that run is kept in its phase.
 
-use super::{Machine, Turn};
+use super::answers::stated;
+use super::sequel::PARKED;
+use super::{KILL_AGAIN, Machine, Turn};
 use crate::base::{Trigger, Wall};
-use crate::lifecycle::phase::{After, Ended, Grace, Phase, Request};
+use crate::lifecycle::phase::{After, Ended, Grace, Part, Phase, Request};
 use crate::lifecycle::step::{Effect, Firing};
 use crate::lifecycle::verdict::StopReason;
-
-use super::KILL_AGAIN;
 
 impl Machine {
     pub(super) fn start(&mut self, request: Request, turn: &mut Turn<'_>) {
         match &mut self.phase {
-            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => self.launch_afresh(request, turn),
-            Phase::Starting { .. } | Phase::Running { .. } => {}
+            Phase::Stopped
+            | Phase::Failed
+            | Phase::Parked { .. }
+            | Phase::Backoff { .. }
+            | Phase::Limited { .. } => self.launch_afresh(request, turn),
+            Phase::Starting { .. } | Phase::Running { .. } | Phase::Checking { .. } => {}
             Phase::Cancelling { after, .. } | Phase::Ending { after, .. } => follow(after, request),
         }
     }
@@ -29,10 +33,13 @@ impl Machine {
             return skipped(turn, "it is being stopped");
         }
         let (after, active) = match &mut self.phase {
-            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => {
+            Phase::Parked { .. } => return skipped(turn, PARKED),
+            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } | Phase::Limited { .. } => {
                 return self.launch_afresh(request, turn);
             }
-            Phase::Starting { after, .. } | Phase::Running { after, .. } => (after, true),
+            Phase::Starting { after, .. } | Phase::Running { after, .. } | Phase::Checking { after, .. } => {
+                (after, true)
+            }
             Phase::Cancelling { after, .. } | Phase::Ending { after, .. } => (after, false),
         };
         match (overlap, *after) {
@@ -55,17 +62,23 @@ impl Machine {
     pub(super) fn stop(&mut self, reason: StopReason, turn: &mut Turn<'_>) {
         match self.phase {
             Phase::Stopped | Phase::Failed => {}
-            Phase::Backoff { .. } => self.go(Phase::Stopped, turn),
+            Phase::Parked { .. } | Phase::Backoff { .. } | Phase::Limited { .. } => {
+                self.go(Phase::Stopped, turn);
+            }
             _ => self.end(reason, After::Down, turn),
         }
     }
 
     pub(super) fn restart(&mut self, request: Request, turn: &mut Turn<'_>) {
         match &mut self.phase {
-            Phase::Stopped | Phase::Failed | Phase::Backoff { .. } => self.launch_afresh(request, turn),
+            Phase::Stopped
+            | Phase::Failed
+            | Phase::Parked { .. }
+            | Phase::Backoff { .. }
+            | Phase::Limited { .. } => self.launch_afresh(request, turn),
             Phase::Cancelling { after, .. } | Phase::Ending { after, .. } => follow(after, request),
             // A firing that waits already is the start that follows.
-            Phase::Starting { after, .. } | Phase::Running { after, .. } => {
+            Phase::Starting { after, .. } | Phase::Running { after, .. } | Phase::Checking { after, .. } => {
                 follow(after, request);
                 let next = *after;
                 self.end(StopReason::Restart, next, turn);
@@ -78,20 +91,28 @@ impl Machine {
         let (Phase::Starting { after, .. }
         | Phase::Cancelling { after, .. }
         | Phase::Running { after, .. }
+        | Phase::Checking { after, .. }
         | Phase::Ending { after, .. }) = &mut self.phase
         else {
             return;
         };
         let before = std::mem::replace(after, next);
-        match self.phase {
+        match &self.phase {
             Phase::Starting { run, after, .. } => {
+                let (run, after) = (*run, *after);
                 turn.effects.push(Effect::Cancel(run));
                 self.go(Phase::Cancelling { run, reason, at_once: false, after }, turn);
             }
-            Phase::Running { run, since, after, .. } => {
-                let lasted = turn.now.mono.since(since);
+            Phase::Running { run, since, watch, after, .. } => {
+                let part = Part::Agent { stated: stated(watch), lasted: turn.now.mono.since(*since) };
+                let (run, after) = (*run, *after);
                 turn.effects.push(Effect::StopTree(run));
-                self.ending(run, Ended::Told(reason, None), lasted, after, turn);
+                self.ending(run, part, Ended::Told(reason, None), after, turn);
+            }
+            Phase::Checking { run, agent, after, .. } => {
+                let (run, part, after) = (*run, Part::Check(*agent), *after);
+                turn.effects.push(Effect::StopTree(run));
+                self.ending(run, part, Ended::Told(reason, None), after, turn);
             }
             _ => {}
         }

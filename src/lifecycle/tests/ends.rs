@@ -3,22 +3,34 @@
 use super::*;
 
 /// LIF-3: `always` and `unless-stopped` restart a resident harness whatever the
-/// outcome, `on-failure` what failed, `no` nothing; an `ok` one-shot is never run again. A resident
-/// harness whose start at boot met another process (RUN-4) is still to be started.
+/// outcome, `on-failure` what failed or met a limit, `no` nothing; an `ok` one-shot is never run
+/// again, nor one whose turns or budget are used up. A resident harness whose start at boot met
+/// another process (RUN-4) is still to be started. `auth-required` is asked when the login has changed.
 #[test]
 fn the_policy_decides_what_is_run_again() {
-    use Outcome::{Failed, Lost, Ok, Replaced, Skipped, SpawnFailed, Stopped, Timeout};
-    let every = [Ok, Failed, Timeout, SpawnFailed, Stopped, Replaced, Skipped, Lost];
-    let again = |policy: Policy| every.into_iter().filter(|end| policy.again(*end)).collect::<Vec<_>>();
-    let failures = vec![Failed, Timeout, SpawnFailed];
+    use Outcome::{
+        AuthRequired, Budget, CheckFailed, Failed, MaxTurns, NoOutput, Ok, Overloaded, RateLimited, Skipped,
+        SpawnFailed, Timeout,
+    };
+    let again =
+        |policy: Policy| Outcome::ALL.iter().copied().filter(|end| policy.again(*end)).collect::<Vec<_>>();
+    let failures =
+        vec![Failed, RateLimited, Overloaded, AuthRequired, CheckFailed, Timeout, NoOutput, SpawnFailed];
+    let with = |more: &[Outcome]| {
+        let mut all = [&failures, more].concat();
+        all.sort_unstable();
+        all
+    };
     for restart in [RestartPolicy::Always, RestartPolicy::UnlessStopped] {
-        assert_eq!(again(resident(restart)), [Ok, Failed, Timeout, SpawnFailed, Skipped], "{restart}");
+        assert_eq!(again(resident(restart)), with(&[Ok, MaxTurns, Budget, Skipped]), "{restart}");
         assert_eq!(again(oneshot(restart)), failures, "{restart}");
     }
     assert_eq!(again(oneshot(RestartPolicy::OnFailure)), failures);
     assert_eq!(again(oneshot(RestartPolicy::No)), []);
-    assert_eq!(again(resident(RestartPolicy::OnFailure)), [Failed, Timeout, SpawnFailed, Skipped]);
+    assert_eq!(again(resident(RestartPolicy::OnFailure)), with(&[Skipped]));
     assert_eq!(again(resident(RestartPolicy::No)), [Skipped]);
+    let scheduled = Policy { scheduled: true, ..oneshot(RestartPolicy::Always) };
+    assert!(!scheduled.again(AuthRequired) && scheduled.again(Failed));
 }
 
 /// LIF-3: a resident harness that exits `ok` under `always` comes back after the delay.
@@ -69,6 +81,18 @@ fn the_cause_of_an_end_is_told() {
         (StopReason::ClientGone, Outcome::Stopped, "the client that ran it went away"),
         (StopReason::Removed, Outcome::Stopped, "removed from the configuration"),
         (StopReason::Shutdown, Outcome::Stopped, "the daemon was shut down"),
+        (
+            StopReason::NoFirstOutput(SECOND * 120),
+            Outcome::NoOutput,
+            "wrote nothing within its `first_output_timeout` of 2m",
+        ),
+        (StopReason::Idle(SECOND * 60), Outcome::NoOutput, "wrote nothing for its `idle_timeout` of 1m"),
+        (StopReason::SlowCheck(SECOND * 60), Outcome::CheckFailed, "its `check` took longer than 1m"),
+        (
+            StopReason::Lingering(SECOND * 30),
+            Outcome::Stopped,
+            "went on for its `linger_timeout` of 30s after its result",
+        ),
         (StopReason::Timeout(SECOND * 90), Outcome::Timeout, "ran longer than its `timeout` of 1m 30s"),
         (
             StopReason::Replaced(Wall(0)),
@@ -153,7 +177,7 @@ fn it_is_given_up_after_ten_failed_attempts_however_slow() {
         for revival in [
             Event::Start(request(Trigger::Manual)),
             Event::Restart(request(Trigger::Manual)),
-            Event::Fire { slot: Wall(0), overlap: crate::lifecycle::Firing::Skip },
+            Event::Fire { slot: Wall(0), overlap: Firing::Skip },
         ] {
             let mut rig = Rig::new(resident(RestartPolicy::Always));
             rig.tell(Event::Start(request(Trigger::Manual)));

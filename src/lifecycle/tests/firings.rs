@@ -1,7 +1,6 @@
 //! Firings that meet a run: SCH-4, SCH-8.
 
 use super::*;
-use crate::lifecycle::Firing;
 
 fn fire(rig: &mut Rig, overlap: Firing) -> Vec<Effect> {
     let slot = rig.now.wall;

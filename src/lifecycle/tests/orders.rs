@@ -1,7 +1,6 @@
 //! What people order: LIF-5.
 
 use super::*;
-use crate::lifecycle::Standing;
 
 /// LIF-5: the stop signal at once, KILL after the grace, and ended only when nothing is alive.
 #[test]

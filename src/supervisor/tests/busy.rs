@@ -1,7 +1,6 @@
 //! Another process (`harnessd once`) runs the harness: RUN-4.
 
 use super::*;
-use crate::base::Outcome;
 
 const HELD: &str = "it runs already, under process 123";
 

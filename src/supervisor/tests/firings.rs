@@ -49,7 +49,7 @@ fn overlap_skip_is_a_skipped_run() {
     rig.tick_after(HOUR);
     let run = rig.skipped()[0].clone();
     assert_eq!((run.planned_at, run.started_at), (Some(rig.now.wall), None));
-    assert_eq!(run.outcome, Some(crate::base::Outcome::Skipped));
+    assert_eq!(run.outcome, Some(Outcome::Skipped));
     assert_eq!(run.cause.as_deref(), Some("the run before it is still active"));
     assert!(rig.effects.contains(&Effect::Emit(EventKind::FiringSkipped { run })));
     assert_eq!(claims(&rig), [rig.now.wall]);
@@ -82,7 +82,7 @@ fn overlap_replace_takes_its_place() {
     rig.tick_after(HOUR);
     assert!(rig.effects.contains(&Effect::StopTree { run }));
     rig.exit("a", GOOD);
-    assert_eq!(rig.ended().unwrap().outcome, Some(crate::base::Outcome::Replaced));
+    assert_eq!(rig.ended().unwrap().outcome, Some(Outcome::Replaced));
     assert_eq!(rig.launches(), [("a".to_owned(), Trigger::Schedule, 1)]);
 }
 

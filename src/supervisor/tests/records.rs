@@ -25,7 +25,7 @@ fn the_final_row_is_whole() {
     let expected = Run {
         started_at: Some(started),
         ended_at: Some(started + MINUTE),
-        outcome: Some(crate::base::Outcome::Failed),
+        outcome: Some(Outcome::Failed),
         cause: Some("killed by SIGSEGV".to_owned()),
         signal: Some("SIGSEGV".to_owned()),
         pid: Some(4711),
@@ -46,7 +46,7 @@ fn a_failed_spawn_is_a_run() {
     rig.fail_spawn("a");
     let run = rig.ended().unwrap();
     assert_eq!((run.started_at, run.ended_at, run.pid), (Some(NOON), Some(NOON), None));
-    assert_eq!(run.outcome, Some(crate::base::Outcome::SpawnFailed));
+    assert_eq!(run.outcome, Some(Outcome::SpawnFailed));
     assert_eq!(run.cause.as_deref(), Some("`true`: not found"));
     assert_eq!(rig.state("a"), State::Failed);
 }

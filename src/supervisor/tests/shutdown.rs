@@ -25,7 +25,7 @@ fn a_shutdown_ends_everything() {
     assert!(!rig.fleet.idle());
     rig.exit("a", BAD);
     let run = rig.ended().unwrap();
-    assert_eq!(run.outcome, Some(crate::base::Outcome::Stopped));
+    assert_eq!(run.outcome, Some(Outcome::Stopped));
     assert_eq!(run.cause.as_deref(), Some("the daemon was shut down"));
     assert_eq!((rig.launches(), rig.intents()), (Vec::new(), Vec::new()));
     assert!(rig.fleet.idle());
