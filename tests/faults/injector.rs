@@ -41,6 +41,13 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Of a call about a record lock: whether one is taken or given up.
+    pub(crate) fn lock_kind(&self) -> Option<i32> {
+        let mut kind = [0; 2];
+        copy(self.pid, self.args[2], &mut kind).ok()?;
+        Some(i32::from(i16::from_ne_bytes(kind)))
+    }
+
     /// What the descriptor is that is its first argument.
     pub(crate) fn target(&self) -> Target {
         *self.target.get_or_init(|| {
@@ -211,17 +218,24 @@ fn receive(listener: &OwnedFd) -> Option<(u64, Call)> {
     Some((asked.id, Call { pid: asked.pid, number, args, target: OnceCell::new() }))
 }
 
+/// Copies from the memory of a process.
+fn copy(pid: u32, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+    let pid = i32::try_from(pid).map_err(io::Error::other)?;
+    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
+    // SAFETY: the kernel copies from the other process to `bytes`, at most as many as there are.
+    let read = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    Ok(Errno::result(read).map(drop)?)
+}
+
 /// Writes the first half of what the call would write, in its place; how much that was.
 fn do_half(call: &Call) -> io::Result<i64> {
     let [descriptor, address, length, last, ..] = call.args;
     let pid = i32::try_from(call.pid).map_err(io::Error::other)?;
     let mut bytes = vec![0_u8; usize::try_from(length / 2).map_err(io::Error::other)?];
-    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
-    // SAFETY: the kernel copies from the other process to `bytes`, at most as many as there are. The
-    // two descriptors are new and closed here; the writes take what was copied.
+    copy(call.pid, address, &mut bytes)?;
+    // SAFETY: the two descriptors are new and closed here; the writes take what was copied.
     unsafe {
-        Errno::result(libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0))?;
         let holder = Errno::result(libc::syscall(libc::SYS_pidfd_open, pid, 0))?;
         let holder = OwnedFd::from_raw_fd(i32::try_from(holder).map_err(io::Error::other)?);
         let taken = Errno::result(libc::syscall(libc::SYS_pidfd_getfd, holder.as_raw_fd(), descriptor, 0))?;

@@ -120,7 +120,8 @@ impl Class {
             .only(|call| is(call.args[1], libc::F_DUPFD_CLOEXEC))
             .loud(),
         class("fcntl lock", libc::SYS_fcntl, &[ENOLCK, EAGAIN, EINTR])
-            .only(|call| is(call.args[1], libc::F_SETLK)),
+            // Giving a lock up needs nothing.
+            .only(|call| is(call.args[1], libc::F_SETLK) && call.lock_kind() != Some(libc::F_UNLCK)),
         class("fcntl flags", libc::SYS_fcntl, &[EPERM]).only(|call| is(call.args[1], libc::F_SETFL)).loud(),
         class("statx", libc::SYS_statx, &[EIO, ENOMEM, EACCES]),
         class("newfstatat", libc::SYS_newfstatat, &[EIO, ENOMEM, EACCES]),
