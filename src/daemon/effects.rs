@@ -260,7 +260,7 @@ fn log_event(kind: &EventKind) {
             let (outcome, cause) = (run.outcome.map(Outcome::as_str), run.cause.as_deref());
             match run.outcome {
                 // The skipped firing is logged.
-                Some(Outcome::Skipped) if run.trigger == Trigger::Schedule => {}
+                Some(Outcome::Skipped) if matches!(run.trigger, Trigger::Schedule | Trigger::CatchUp) => {}
                 Some(Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped) => {
                     info!(%harness, run = %id, outcome, cause, "ended");
                 }

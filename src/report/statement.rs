@@ -127,7 +127,10 @@ impl Statement {
 
 /// As much of an error as is looked at.
 fn first(words: &str) -> &str {
-    &words[..words.floor_char_boundary(LOOKED_AT)]
+    match words.char_indices().find(|(at, c)| at + c.len_utf8() > LOOKED_AT) {
+        Some((end, _)) => &words[..end],
+        None => words,
+    }
 }
 
 fn class(trouble: &Trouble<'_>, words: &str) -> Outcome {

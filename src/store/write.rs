@@ -85,6 +85,12 @@ impl<'c> Turn<'c> {
                 prepared(&mut self.fired, connection, FIRED)?.execute(values)?;
                 Ok(())
             }
+            Record::Disarmed { harness } => {
+                connection
+                    .prepare_cached("DELETE FROM firings WHERE harness = ?1")?
+                    .execute([harness.as_str()])?;
+                Ok(())
+            }
             Record::Intent { harness, wanted } => {
                 prepared(&mut self.intent, connection, INTENT)?.execute((harness.as_str(), wanted))?;
                 Ok(())

@@ -41,7 +41,7 @@ fn every_field_of_a_run_is_shown() {
         "planned_at": run["planned_at"], "started_at": run["started_at"], "ended_at": run["ended_at"],
         "outcome": "failed", "cause": "exit status 3", "exit_code": 3, "pid": run["pid"],
         "process_start": run["process_start"],
-        "adapter": "claude-code", "agent_version": "1.0.0 (stand-in)",
+        "adapter": "claude-code", "agent_version": "0.0.0 (stand-in)",
         "command": [
             "claude", "-p", "--output-format", "stream-json", "--verbose",
             "--plugin-dir", target, "--settings", settings, "--", "<prompt>",

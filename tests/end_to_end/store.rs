@@ -46,7 +46,7 @@ fn trap_25_a_damaged_store_is_moved_aside_and_said() {
     ));
     let [left] = home.processes_with(&mark)[..] else { panic!("it outlives its daemon") };
     let noise = "this was a database once ".repeat(400);
-    home.write(&format!("{STATE}/state.db"), &noise);
+    home.write(format!("{STATE}/state.db"), &noise);
     for args in [["runs", "a"], ["show", "0192a000"], ["logs", "a"], ["once", "b"]] {
         let said = home.harnessd(&args);
         let expected = format!(
@@ -67,7 +67,7 @@ fn trap_25_a_damaged_store_is_moved_aside_and_said() {
          the last slots of 0 schedules could be read",
         home.text(format!("{STATE}/{aside}"))
     );
-    assert_eq!(trouble(&home), [said.clone()]);
+    assert_eq!(trouble(&home), std::slice::from_ref(&said));
     assert!(home.ok(&["status"]).out.contains(&said) && home.daemon_log().contains(&said));
     home.ok(&["once", "b"]);
     assert_eq!(home.runs("b")[0]["outcome"], "ok");
@@ -125,7 +125,7 @@ fn a_store_that_is_removed_is_made_again() {
         home.text(format!("{STATE}/state.db"))
     );
     assert_eq!(trouble(&home), [said]);
-    assert_eq!(home.runs("a"), [running.clone()]);
+    assert_eq!(home.runs("a"), std::slice::from_ref(&running));
     assert_eq!(home.runs("b").len(), 2, "the last run that had ended, and the one that noticed it");
     home.ok(&["stop", "a", "--wait"]);
     assert_eq!(
@@ -252,7 +252,7 @@ fn a_start_tidies_up() {
         "0192a000-0000-7000-8000-000000000001.log".into(),
     ];
     for file in &foreign {
-        home.write(&format!("{logs}/{file}"), "mine");
+        home.write(format!("{logs}/{file}"), "mine");
     }
     home.configure(&format!("{config}keep_runs = 2\n"));
     home.start_daemon();

@@ -20,7 +20,8 @@ pub(crate) type Verdict = Result<(), String>;
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Leave {
     pub(crate) asked: bool,
-    pub(crate) fired: bool,
+    /// Slots that are claimed to be run and were not launched yet.
+    pub(crate) fired: u32,
     pub(crate) policy: bool,
     /// The login of a parked harness has changed.
     pub(crate) login: bool,
@@ -52,7 +53,6 @@ struct Known {
     quick: u32,
     /// The last launch met a run of another process.
     met: bool,
-    slots: BTreeSet<Wall>,
     last: Option<Outcome>,
     /// What the last run met, if it was a limit.
     limit: Option<Limit>,
@@ -66,6 +66,8 @@ pub(crate) struct Rules {
     known: BTreeMap<HarnessName, Known>,
     open: BTreeSet<RunId>,
     recorded: BTreeSet<RunId>,
+    /// Runs that are recorded and wait.
+    queued: BTreeSet<RunId>,
     /// Runs whose agent has stated a result while it ran.
     stated: BTreeSet<RunId>,
     /// Runs that somebody who wants to was told of.
@@ -77,7 +79,7 @@ pub(crate) struct Rules {
     pub(crate) events: BTreeMap<&'static str, u32>,
 }
 
-fn rule(holds: bool, text: impl FnOnce() -> String) -> Verdict {
+pub(crate) fn rule(holds: bool, text: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(text()) }
 }
 
@@ -86,11 +88,18 @@ impl Rules {
         &mut self.known.entry(name.clone()).or_default().leave
     }
 
-    /// The definition is another one: its delays and slots cannot be compared with those before.
+    /// The daemon went away with all that it knew.
+    pub(crate) fn crashed(&mut self) {
+        self.known.clear();
+        self.open.clear();
+        self.queued.clear();
+        self.asked.clear();
+    }
+
+    /// The definition is another one: its delays cannot be compared with those before.
     pub(crate) fn redefined(&mut self, name: &HarnessName) {
         let known = self.known.entry(name.clone()).or_default();
         known.delay = None;
-        known.slots.clear();
     }
 
     /// The harness is gone.
@@ -108,9 +117,8 @@ impl Rules {
         }
     }
 
-    /// Checks one effect before it is performed. `rearmed`: the clock has just gone
-    /// back, so a claim of this very instant may be a phase that begins anew.
-    pub(crate) fn check(&mut self, effect: &Effect, shell: &Shell, now: Now, rearmed: bool) -> Verdict {
+    /// Checks one effect before it is performed.
+    pub(crate) fn check(&mut self, effect: &Effect, shell: &Shell, now: Now) -> Verdict {
         match effect {
             Effect::Launch { run, harness, trigger, .. } => self.launch(*run, harness, *trigger, shell, now),
             Effect::Cancel { run } => {
@@ -119,7 +127,7 @@ impl Rules {
             Effect::StopTree { run } | Effect::KillTree { run } => {
                 rule(shell.has(*run), || format!("signal to {run}, of which nothing is alive"))
             }
-            Effect::Record(record) => self.record(record, shell, now, rearmed),
+            Effect::Record(record) => self.record(record, shell, now),
             Effect::Emit(EventKind::StateChanged { harness, from, to }) => {
                 let known = self.known.entry(harness.clone()).or_default();
                 let before = known.shown.replace(*to).unwrap_or(State::Stopped);
@@ -170,7 +178,11 @@ impl Rules {
         rule(self.open.contains(&run), || format!("{run} is launched before its record"))?;
         let known = self.known.entry(name.clone()).or_default();
         let allowed = match trigger {
-            Trigger::Schedule => std::mem::take(&mut known.leave.fired),
+            Trigger::Schedule | Trigger::CatchUp => {
+                let fired = known.leave.fired;
+                known.leave.fired = fired.saturating_sub(1);
+                fired > 0
+            }
             Trigger::Restart => known.leave.policy,
             _ => std::mem::take(&mut known.leave.asked),
         };
@@ -179,7 +191,7 @@ impl Rules {
         let login = std::mem::take(&mut known.leave.login);
         let freed = match trigger {
             Trigger::Restart => login,
-            Trigger::Schedule => false,
+            Trigger::Schedule | Trigger::CatchUp => false,
             _ => true,
         };
         rule(freed || !shell.is_parked(name), || format!("{name} is launched by {trigger} while parked"))?;
@@ -197,16 +209,25 @@ impl Rules {
         Ok(())
     }
 
-    fn record(&mut self, record: &Record, shell: &Shell, now: Now, rearmed: bool) -> Verdict {
+    fn record(&mut self, record: &Record, shell: &Shell, now: Now) -> Verdict {
         match record {
             Record::RunLost(_) => panic!("the core closes no run as lost"),
             Record::RunStarted(run) => {
-                let new = self.recorded.insert(run.id) && self.open.insert(run.id);
-                rule(new && run.outcome.is_none(), || format!("{} is started twice", run.id))
+                let new = self.queued.remove(&run.id) || self.recorded.insert(run.id);
+                let started = run.outcome.is_none() && run.started_at == Some(now.wall);
+                rule(new && started, || format!("{} is started twice", run.id))?;
+                if self.open.insert(run.id) {
+                    self.slot(run);
+                }
+                Ok(())
             }
             Record::RunEnded(run) => {
                 rule(!shell.has(run.id), || format!("{} is ended while something of it is alive", run.id))?;
                 rule(self.open.remove(&run.id), || format!("{} is ended twice", run.id))?;
+                if self.queued.remove(&run.id) && run.planned_at.is_some() {
+                    let fired = &mut self.leave(&run.harness).fired;
+                    *fired = fired.saturating_sub(1);
+                }
                 let said = run.cause.is_none() == (run.outcome == Some(Outcome::Ok));
                 rule(said && run.ended_at == Some(now.wall), || {
                     format!("{run:?} does not say how it ended")
@@ -223,17 +244,25 @@ impl Rules {
                 self.count("skipped");
                 rule(self.recorded.insert(run.id), || format!("{} is recorded twice", run.id))
             }
-            Record::Fired { harness, at, .. } if !(rearmed && *at == now.wall) => {
-                let known = self.known.entry(harness.clone()).or_default();
-                known.leave.fired = true;
-                let new = known.slots.insert(*at);
-                rule(new && *at <= now.wall, || format!("{harness}: slot {} again", at.rfc3339()))
+            Record::RunQueued(run) => {
+                let new = self.recorded.insert(run.id) && self.open.insert(run.id);
+                rule(new && run.outcome.is_none(), || format!("{} is recorded twice", run.id))?;
+                self.queued.insert(run.id);
+                self.slot(run);
+                Ok(())
             }
             Record::Fired { .. }
-            | Record::RunQueued(_)
+            | Record::Disarmed { .. }
             | Record::RunSpawned { .. }
             | Record::RunVersion { .. }
             | Record::Intent { .. } => Ok(()),
+        }
+    }
+
+    /// The run of a slot has its row: it may be launched until somebody stops the harness.
+    fn slot(&mut self, run: &Run) {
+        if run.planned_at.is_some() {
+            self.leave(&run.harness).fired += 1;
         }
     }
 

@@ -73,7 +73,9 @@ fn nothing_is_lost_or_doubled_however_often_the_daemon_is_killed() {
     let leftovers = field.processes();
     assert_eq!(leftovers, Vec::<String>::new(), "nothing is alive after a clean stop");
     let counts = ledger::compare(&field);
-    eprintln!("{kills} kills in {tortured:.1?}; {counts}; 0 lost, 0 doubled, 0 processes left, store intact");
+    eprintln!(
+        "{kills} kills in {tortured:.1?}; {counts}; 0 runs without a record, 0 doubled, 0 processes left, store intact"
+    );
     // The comparison means something only if much has happened.
     assert!(counts.begun > kills && counts.slots > 0 && counts.lost > 0, "{counts}");
 }

@@ -22,6 +22,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         },
         harnesses: states,
         attention: attention(daemon),
+        problems: daemon.supervisor.problems(Daemon::now().wall),
         trouble: trouble(daemon),
     })
 }

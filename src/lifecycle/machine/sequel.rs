@@ -103,6 +103,7 @@ impl Machine {
 
     fn park(&mut self, wanted: bool, lasted: Duration, turn: &mut Turn<'_>) {
         self.tally.parked(lasted, turn.policy);
+        self.awaited = None;
         self.go(Phase::Parked { wanted }, turn);
         turn.effects.push(Effect::Parked);
     }

@@ -147,7 +147,7 @@ fn a_firing_while_the_check_runs_goes_by_overlap() {
     rig.exit(GOOD);
 
     rig.reach_check();
-    assert_eq!(rig.tell(fire(Firing::Queue)), []);
+    awaited(&rig.tell(fire(Firing::Queue)));
     assert_eq!(launch(&rig.exit(BAD)), Some((Trigger::Schedule, 1)));
 
     let mut rig = Rig::new(checked(RestartPolicy::No));

@@ -2,13 +2,13 @@
 
 use std::fs;
 
+use chrono_tz::Tz;
+use harnessd::base::{ExitStatus, Outcome, Report};
+use harnessd::report::{Decoder, Format, Renderer};
 use proptest::prelude::*;
 
-use super::fixtures::{Fixture, all};
-use super::{now, outcome, rendered};
-use crate::base::{ExitStatus, Outcome, Report};
-use crate::report::{Decoder, Format, Renderer};
-use chrono_tz::Tz;
+use crate::fixtures::{Fixture, all};
+use crate::{now, outcome, rendered};
 
 fn bytes(fixture: &Fixture) -> Vec<u8> {
     fs::read(fixture.path()).unwrap()

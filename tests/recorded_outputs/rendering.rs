@@ -1,8 +1,9 @@
 //! Outputs as people see them.
 
-use super::fixtures::all;
-use super::rendered;
-use crate::report::Format;
+use harnessd::report::Format;
+
+use crate::fixtures::all;
+use crate::rendered;
 
 fn shown(name: &str, quiet: bool) -> String {
     let fixture = all().into_iter().find(|one| one.name == name).unwrap();
