@@ -5,6 +5,7 @@
 mod args;
 mod context;
 mod failure;
+mod journal;
 mod output;
 mod verbs;
 
@@ -57,7 +58,7 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Stop(args) => verbs::stop::perform(&context, args, out),
         Verb::Restart(args) => verbs::restart::perform(&context, args, out),
         Verb::Reload => verbs::reload::perform(&context, out),
-        Verb::Status => verbs::status::perform(&context, out),
+        Verb::Status(args) => verbs::status::perform(&context, args, out),
         Verb::Once(args) => verbs::once::perform(&context, args, out),
         Verb::Validate(args) => verbs::validate::perform(&context, args, out),
         Verb::Agents => verbs::agents::perform(&context, out),

@@ -17,6 +17,7 @@ mod notices;
 mod output;
 mod parking;
 mod receipts;
+mod recording;
 mod reload;
 mod requests;
 mod schedule_timer;

@@ -17,8 +17,6 @@ mod qwen;
 mod render;
 mod reset;
 mod statement;
-#[cfg(test)]
-mod tests;
 mod told;
 mod words;
 

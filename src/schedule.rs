@@ -13,8 +13,10 @@ mod catch_up;
 mod error;
 mod expression;
 mod field;
+mod jitter;
 mod local;
 mod overlap;
+mod span;
 #[cfg(test)]
 mod tests;
 mod zone;
@@ -28,6 +30,7 @@ use calendar::Calendar;
 
 pub use catch_up::{CatchUp, CatchUpError};
 pub use error::ScheduleError;
+pub use jitter::jitter;
 pub use overlap::{Overlap, OverlapError};
 pub use zone::{ZoneError, parse_zone};
 

@@ -16,13 +16,16 @@ mod connect;
 mod error;
 mod prune;
 mod read;
+mod replace;
 mod rows;
+mod salvage;
 mod schema;
 mod write;
 
 pub use error::{RunLookupError, StoreError, StoreProblem};
 pub use prune::PrunedRun;
-pub use read::{Remembered, RunQuery};
+pub use read::{Recorded, Remembered, RunQuery};
+pub use replace::Replaced;
 
 /// The database inside the state directory.
 const FILE: &str = "state.db";
@@ -39,7 +42,7 @@ pub struct Store {
     path: Utf8PathBuf,
     /// None: for reading only; each question opens the file anew, so that
     /// nothing is held in between.
-    writer: Option<Connection>,
+    writer: Option<connect::Writer>,
 }
 
 impl Store {
@@ -52,7 +55,7 @@ impl Store {
     pub fn open(dir: &Utf8Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
         match connect::writer(&path) {
-            Ok(connection) => Ok(Self { path, writer: Some(connection) }),
+            Ok(writer) => Ok(Self { path, writer: Some(writer) }),
             Err(problem) => Err(StoreError { path, problem }),
         }
     }
@@ -84,7 +87,8 @@ impl Store {
     /// second, a crash of the process nothing (`NORMAL`).
     ///
     /// # Errors
-    /// If the store cannot be written, or a record speaks of a run that was never started.
+    /// If the store cannot be written, a record speaks of a run that was never started, or the file was
+    /// removed: then what was committed went with it.
     pub fn commit(&mut self, records: &[Record]) -> Result<(), StoreError> {
         if records.is_empty() {
             return Ok(());
@@ -93,7 +97,26 @@ impl Store {
         self.write(flushed, |transaction| {
             let mut turn = write::Turn::new(transaction);
             records.iter().try_for_each(|record| turn.apply(record))
-        })
+        })?;
+        self.stay_in_place()
+    }
+
+    /// Looks whether the files that were written are those that others will read. A log that was removed
+    /// is made anew: its contents are moved into the database first, which this connection still can.
+    fn stay_in_place(&mut self) -> Result<(), StoreError> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let done = match writer.is_in_place(&self.path) {
+            connect::InPlace::Whole => return Ok(()),
+            connect::InPlace::Gone => Err(StoreProblem::Gone),
+            connect::InPlace::LogGone => {
+                connect::checkpoint(&writer.connection).and_then(|()| connect::writer(&self.path))
+            }
+        };
+        match done {
+            Ok(writer) => self.writer = Some(writer),
+            Err(problem) => return Err(StoreError { path: self.path.clone(), problem }),
+        }
+        Ok(())
     }
 
     /// The runs that `query` asks for, newest first.
@@ -169,6 +192,14 @@ impl Store {
         self.read(read::harnesses)
     }
 
+    /// How many runs each harness has.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn counts(&self) -> Result<Vec<(HarnessName, u64)>, StoreError> {
+        self.read(read::counts)
+    }
+
     /// Runs without an outcome, oldest first.
     ///
     /// # Errors
@@ -207,8 +238,7 @@ impl Store {
     /// # Errors
     /// If the store cannot be written.
     pub fn prune(&mut self, harness: &HarnessName, keep: u32) -> Result<Vec<PrunedRun>, StoreError> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.prune_at(harness, keep, Wall::default() + since)
+        self.prune_at(harness, keep, now())
     }
 
     fn prune_at(
@@ -217,17 +247,33 @@ impl Store {
         keep: u32,
         now: Wall,
     ) -> Result<Vec<PrunedRun>, StoreError> {
-        match self.read(|connection| prune::boundary(connection, harness, keep))? {
-            Some(boundary) => {
-                self.write(false, |transaction| prune::prune(transaction, harness, &boundary, now))
-            }
-            None => Ok(Vec::new()),
+        let boundaries = self.read(|connection| prune::boundaries(connection, harness, keep))?;
+        if boundaries.iter().all(Option::is_none) {
+            return Ok(Vec::new());
         }
+        self.write(false, |transaction| prune::prune(transaction, harness, &boundaries, now))
+    }
+
+    /// Forgets runs of a harness that is configured no more once they are older than 400 days.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn expire(&mut self, harness: &HarnessName) -> Result<Vec<PrunedRun>, StoreError> {
+        let now = now();
+        self.write(false, |transaction| prune::expire(transaction, harness, now))
+    }
+
+    /// The ids of all runs that are recorded, and since when the store knows of every run.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn recorded(&self) -> Result<Recorded, StoreError> {
+        self.read(read::recorded)
     }
 
     fn read<T>(&self, look: impl Fn(&Connection) -> Result<T, StoreProblem>) -> Result<T, StoreError> {
         let seen = match &self.writer {
-            Some(connection) => look(connection),
+            Some(writer) => look(&writer.connection),
             None => match connect::look(&self.path, look) {
                 Ok(Some(seen)) => Ok(seen),
                 Ok(None) => Err(StoreProblem::NotReadable("no such file or directory".to_owned())),
@@ -243,11 +289,15 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreProblem>,
     ) -> Result<T, StoreError> {
         let done = match &mut self.writer {
-            Some(connection) => transact(connection, flushed, work),
+            Some(writer) => transact(&mut writer.connection, flushed, work),
             None => Err(StoreProblem::ReadOnly),
         };
         done.map_err(|problem| StoreError { path: self.path.clone(), problem })
     }
+}
+
+fn now() -> Wall {
+    Wall::default() + SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 fn transact<T>(

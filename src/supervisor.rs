@@ -5,12 +5,16 @@
 //! record is decided before its launch; the work for an event of one harness
 //! does not grow with the fleet (deadlines are kept sorted).
 
+mod admission;
 mod alarms;
 mod asks;
 mod configure;
 mod firing;
+mod health;
+mod known;
 mod message;
 mod perform;
+mod queue;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -26,6 +30,7 @@ use crate::lifecycle::{Chance, Event as Order, StopReason};
 
 use alarms::Alarms;
 use asks::Asks;
+use queue::Queue;
 use slot::Slot;
 
 pub use message::{Effect, Event, Remembered, Rest, Ticket};
@@ -45,6 +50,7 @@ pub struct Supervisor {
     runs: BTreeMap<RunId, HarnessName>,
     alarms: Alarms,
     asks: Asks,
+    queue: Queue,
     intents: BTreeMap<HarnessName, bool>,
     firings: BTreeMap<HarnessName, (String, Wall)>,
     shutting_down: bool,
@@ -56,6 +62,12 @@ pub struct Supervisor {
 struct Turn {
     now: Now,
     effects: Vec<Effect>,
+    /// Runs that joined the queue.
+    joined: Vec<RunId>,
+    /// Runs whose launch was taken back while they waited.
+    withdrawn: Vec<RunId>,
+    /// Harnesses that have come to rest and may owe missed slots.
+    idle: Vec<HarnessName>,
 }
 
 impl Supervisor {
@@ -70,6 +82,7 @@ impl Supervisor {
             runs: BTreeMap::new(),
             alarms: Alarms::default(),
             asks: Asks::default(),
+            queue: Queue::default(),
             intents: BTreeMap::new(),
             firings: BTreeMap::new(),
             shutting_down: false,
@@ -79,9 +92,11 @@ impl Supervisor {
 
     /// Takes an event; answers with what is to be done, in order.
     pub fn handle(&mut self, event: Event, now: Now) -> Vec<Effect> {
-        let mut turn = Turn { now, effects: Vec::new() };
+        let (joined, withdrawn, idle) = (Vec::new(), Vec::new(), Vec::new());
+        let mut turn = Turn { now, effects: Vec::new(), joined, withdrawn, idle };
         if self.clock_went_back(now) {
             self.plan_anew(&mut turn);
+            self.queue.follow_clock_back(now.wall);
         }
         match event {
             Event::Boot { configuration, remembered } => self.boot(&configuration, remembered, &mut turn),
@@ -111,6 +126,7 @@ impl Supervisor {
             Event::Tick => self.tick(&mut turn),
             Event::Shutdown { at_once } => self.shut_down(at_once, &mut turn),
         }
+        self.finish(&mut turn);
         turn.effects
     }
 

@@ -152,6 +152,13 @@ impl RunId {
     pub const fn uuid(self) -> Uuid {
         self.0
     }
+
+    /// When its run was decided, to the millisecond; none: it is no id that this program made.
+    #[must_use]
+    pub fn decided_at(self) -> Option<Wall> {
+        let milliseconds = i64::try_from(self.0.as_u128() >> 80).ok()?;
+        (self.0.get_version_num() == 7).then_some(Wall(milliseconds * 1000))
+    }
 }
 
 impl fmt::Display for RunId {
@@ -234,6 +241,8 @@ mod tests {
         }
         assert!(made.windows(2).all(|pair| pair[0] < pair[1] && pair[0].to_string() < pair[1].to_string()));
         assert_eq!(made[0].to_string().parse(), Ok(made[0]));
+        assert_eq!(made[0].decided_at(), Some(Wall(5_000_000)));
+        assert_eq!(RunId(uuid::Uuid::nil()).decided_at(), None);
     }
 
     #[test]

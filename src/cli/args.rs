@@ -52,7 +52,7 @@ pub(super) enum Verb {
     /// Read the configuration again
     Reload,
     /// Show the daemon, its configuration and what needs attention
-    Status,
+    Status(StatusArgs),
     /// Do one run in the foreground and exit by its outcome; needs no daemon
     Once(NameArgs),
     /// Check configuration files; starts nothing and needs no daemon
@@ -86,6 +86,14 @@ pub(super) enum LogFormat {
     Text,
     /// One JSON object an event
     Json,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Print the jobs that are late, parked or failed their last run; exit 1 if there is one
+    #[arg(long)]
+    pub(super) check: bool,
 }
 
 /// One harness.

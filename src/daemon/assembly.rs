@@ -79,6 +79,7 @@ pub(super) fn assemble(
         store,
         backlog: Vec::new(),
         store_trouble: None,
+        store_notices: Vec::new(),
         live: HashMap::new(),
         family: Family::default(),
         errands: Errands::new(entropy::seed()),

@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use calloop::timer::{TimeoutAction, Timer};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tracing::{error, info, warn};
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
 use super::errands::errand_owner;
 use super::error::DaemonError;
-use super::lost::close_lost;
+use super::lost::{close_lost, end_forgotten};
 use super::signals::tell_manager;
 use super::state::Daemon;
 use crate::base::json_one;
 use crate::config::{DaemonSettings, Loaded};
 use crate::host::files::{self, Places};
 use crate::host::lock::DirLock;
+use crate::host::logs;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
 use crate::host::{memory, notify, tree};
@@ -26,7 +27,8 @@ use crate::supervisor::{Event, Remembered};
 use crate::wire::ConfigState;
 
 /// How long the loop may wait for another process's transaction; then the records wait instead.
-const STORE_PATIENCE: Duration = Duration::from_millis(50);
+pub(super) const STORE_PATIENCE: Duration = Duration::from_millis(50);
+
 /// Where a daemon finds its files.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -83,10 +85,20 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     make_state_dir(&state)?;
     let _lock = DirLock::acquire(&state.join("lock"))
         .map_err(|cause| DaemonError::Locked { path: state.clone(), cause })?;
-    let mut store = Store::open(&state)?;
+    let (mut store, replaced) = Store::open_or_replace(&state)?;
     store.set_patience(STORE_PATIENCE)?;
     let mut locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
-    close_lost(&mut store, &mut locks)?;
+    let notice = match replaced {
+        Some(replaced) => Some(replaced.to_string()),
+        None => forgetful(&store, &state)?,
+    };
+    if let Some(notice) = &notice {
+        error!("{notice}");
+        end_forgotten(&state, &store, &locks)?;
+    }
+    let lost = close_lost(&store, &mut locks)?;
+    // A disk that is full, or another process's transaction, is no reason not to start.
+    let waiting = store.commit(&lost).err().map(|cause| (cause, lost));
     let owner = errand_owner(&state);
     let errands = owner.as_deref().map_or(0, tree::end_errands_of);
     if errands > 0 {
@@ -98,9 +110,15 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
     daemon.errands.owner = owner.unwrap_or_default();
+    daemon.store_notices.extend(notice);
+    if let Some((cause, lost)) = waiting {
+        daemon.backlog = lost;
+        daemon.keep_waiting(&cause);
+    }
     daemon.listen(listener)?;
     register(&mut daemon)?;
     daemon.boot(loaded, remembered);
+    daemon.tidy();
     daemon.watch_files();
     daemon.start_watchdog();
     memory::trim();
@@ -116,6 +134,17 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     turned?;
     info!("stopped");
     Ok(())
+}
+
+/// What is to be said of a store that was made anew although something ran here before.
+fn forgetful(store: &Store, state: &Utf8Path) -> Result<Option<String>, DaemonError> {
+    if !store.is_new() {
+        return Ok(None);
+    }
+    let logs = logs::all(&logs::directory(state)).map_err(DaemonError::system("directory of logs"))?;
+    let notice = "there are logs of earlier runs and no state store: a new one was made, which knows neither \
+                  these runs nor what was started, stopped or fired";
+    Ok((!logs.is_empty()).then(|| notice.to_owned()))
 }
 
 impl Daemon {

@@ -1,12 +1,9 @@
 //! Performing what the core decided, with the records first (LIF-9).
 
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
-use super::error::DaemonError;
 use super::output::Output;
 use super::state::{Asker, Daemon, Live, Main};
 use crate::base::{HarnessName, Outcome, RunId, Trigger};
@@ -17,9 +14,6 @@ use crate::host::run_lock::RunLockError;
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
 use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Launched, Record, Reply, Run};
-
-/// How long records that could not be stored are tried again when the daemon ends.
-const LAST_TRIES: Duration = Duration::from_secs(5);
 
 /// Starts in one turn.
 const STARTS: usize = 32;
@@ -76,63 +70,6 @@ impl Daemon {
         }
     }
 
-    /// Commits records, those of earlier failures first; what fails is kept and said.
-    pub(super) fn commit(&mut self, records: Vec<Record>) {
-        self.backlog.extend(records);
-        if self.backlog.is_empty() {
-            return;
-        }
-        match self.store.commit(&self.backlog) {
-            Ok(()) => {
-                if self.store_trouble.take().is_some() {
-                    info!(records = self.backlog.len(), "the state store can be written again");
-                }
-                self.backlog = Vec::new();
-            }
-            Err(cause) => {
-                let cause = cause.to_string();
-                if self.store_trouble.as_ref() != Some(&cause) {
-                    error!(%cause, kept = self.backlog.len(), "records are kept in memory until the state store can be written");
-                }
-                self.store_trouble = Some(cause);
-            }
-        }
-    }
-
-    /// The last tries to store what could not be stored; what is lost for good is said, one by one.
-    pub(super) fn write_backlog(&mut self) -> Result<(), DaemonError> {
-        let start = Instant::now();
-        self.commit(Vec::new());
-        while !self.backlog.is_empty() && start.elapsed() < LAST_TRIES {
-            thread::sleep(Duration::from_millis(50));
-            self.commit(Vec::new());
-        }
-        for record in &self.backlog {
-            error!(?record, "this record is lost");
-        }
-        match self.backlog.len() {
-            0 => Ok(()),
-            records => Err(DaemonError::RecordsLost {
-                records,
-                cause: self.store_trouble.clone().unwrap_or_default(),
-            }),
-        }
-    }
-
-    fn prune(&mut self, name: &HarnessName) {
-        let Some(keep) = self.supervisor.harness(name).map(|harness| harness.keep_runs) else { return };
-        match self.store.prune(name, keep) {
-            Ok(pruned) => {
-                for log in pruned.iter().filter_map(|run| run.log.as_deref()) {
-                    if let Err(cause) = logs::remove(log.into()) {
-                        warn!(harness = %name, log, %cause, "the log of a pruned run cannot be removed");
-                    }
-                }
-            }
-            Err(cause) => warn!(harness = %name, %cause, "old runs cannot be pruned"),
-        }
-    }
-
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Record(record) => self.commit(vec![record]),
@@ -153,7 +90,7 @@ impl Daemon {
 
     fn launch(&mut self, Start { run, harness, trigger }: Start) {
         // A paid prompt may run twice after a crash if its slot is not on the disk.
-        if let (Trigger::Schedule, Some(trouble)) = (trigger, &self.store_trouble) {
+        if let (Trigger::Schedule | Trigger::CatchUp, Some(trouble)) = (trigger, &self.store_trouble) {
             let cause = format!("its slot cannot be claimed: {trouble}");
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
         }
@@ -181,7 +118,8 @@ impl Daemon {
             return Vec::new();
         }
         match self.store.open_runs_of(harness) {
-            Ok(open) => open.into_iter().filter(|one| one.id != run).collect(),
+            // One that was never started waits in its daemon's queue, which may be there: the lock is a run's.
+            Ok(open) => open.into_iter().filter(|one| one.id != run && one.started_at.is_some()).collect(),
             Err(cause) => {
                 warn!(%harness, %cause, "it cannot be told whether an earlier run is still open");
                 Vec::new()
@@ -314,7 +252,7 @@ fn log_event(kind: &EventKind) {
             let (outcome, cause) = (run.outcome.map(Outcome::as_str), run.cause.as_deref());
             match run.outcome {
                 // The skipped firing is logged.
-                Some(Outcome::Skipped) if run.trigger == Trigger::Schedule => {}
+                Some(Outcome::Skipped) if matches!(run.trigger, Trigger::Schedule | Trigger::CatchUp) => {}
                 Some(Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped) => {
                     info!(%harness, run = %id, outcome, cause, "ended");
                 }

@@ -101,6 +101,8 @@ pub(super) struct Daemon {
     /// Records that the store could not take yet, oldest first.
     pub(super) backlog: Vec<Record>,
     pub(super) store_trouble: Option<String>,
+    /// What became of a store that was damaged or went away, for as long as this daemon runs.
+    pub(super) store_notices: Vec<String>,
     pub(super) live: HashMap<RunId, Live>,
     /// Which process belongs to which run.
     pub(super) family: Family,

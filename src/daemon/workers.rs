@@ -1,6 +1,6 @@
 //! A few threads for what may take long: they take values and answer with one event.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,11 +12,12 @@ use calloop::channel as answers;
 use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde_json::Value;
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::lost::{closed, end_stale};
+use super::recording::sweep;
 use super::state::Daemon;
-use crate::base::{Diagnostic, HarnessName, Place, RunId};
+use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
 use crate::host::git::Repository;
@@ -37,6 +38,7 @@ enum Question {
     Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
     Head { run: RunId, dir: Utf8PathBuf },
     Load { selection: Selection, around: Arc<Surroundings> },
+    Sweep { state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall },
     Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
     Describe { ticket: Ticket, harness: Arc<Harness>, view: Box<HarnessView>, around: Arc<Surroundings> },
 }
@@ -47,6 +49,7 @@ pub(super) enum Answer {
     Withdrawn { harness: HarnessName, trouble: Option<String> },
     Head { run: RunId, commit: Option<String> },
     Loaded(Box<Loaded>),
+    Swept(Result<usize, String>),
     Told { ticket: Ticket, result: Result<Value, ErrorBody> },
 }
 
@@ -127,6 +130,11 @@ impl Workers {
         self.ask(Question::Load { selection, around });
     }
 
+    /// Removes logs of runs that are recorded no more, see [`sweep`].
+    pub(super) fn sweep(&mut self, state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall) {
+        self.ask(Question::Sweep { state, elsewhere, before });
+    }
+
     pub(super) fn describe(
         &mut self,
         ticket: Ticket,
@@ -199,6 +207,7 @@ impl Question {
                 Answer::Withdrawn { harness: harness.name.clone(), trouble: Some(trouble) }
             }
             Self::Head { run, .. } => Answer::Head { run: *run, commit: None },
+            Self::Sweep { .. } => Answer::Swept(Err(trouble)),
             Self::Load { selection, .. } => {
                 let place = Place { file: selection.global.file.clone(), span: None };
                 let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
@@ -228,6 +237,7 @@ fn answer(question: Question) -> Answer {
         Question::Load { selection, around } => {
             Answer::Loaded(Box::new(loader::load_global(&selection, &around.home)))
         }
+        Question::Sweep { state, elsewhere, before } => Answer::Swept(sweep(&state, &elsewhere, before)),
         Question::Skills { ticket, harness, around } => {
             Answer::Told { ticket, result: told(&skills_view(&harness, &around)) }
         }
@@ -268,6 +278,9 @@ impl Daemon {
             Answer::Withdrawn { .. } => {}
             Answer::Head { run, commit } => self.head_read(run, commit),
             Answer::Loaded(loaded) => self.loaded(*loaded),
+            Answer::Swept(Ok(0)) => {}
+            Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),
+            Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),
             Answer::Told { ticket, result } => self.reply(ticket, result),
         }
     }

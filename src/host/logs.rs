@@ -5,9 +5,11 @@
 //! together never exceed the bound; a reader that keeps up sees every byte
 //! once, however often the segments move under it.
 
+mod directory;
 mod reader;
 mod writer;
 
+pub use directory::{Log, all, directory, harnesses};
 pub use reader::{LogReader, Start};
 pub use writer::LogWriter;
 

@@ -11,6 +11,7 @@ use crate::base::{HarnessName, RunId};
 use crate::config::Harness;
 use crate::host::files;
 use crate::host::limits::InheritedLimits;
+use crate::host::logs;
 use crate::skills::Bounds;
 
 /// What a start finds around it.
@@ -85,7 +86,7 @@ pub(super) fn text_of(env: &BTreeMap<OsString, OsString>) -> BTreeMap<String, St
 /// The log file of a run.
 #[must_use]
 pub fn log_file(state: &Utf8Path, harness: &HarnessName, run: RunId) -> Utf8PathBuf {
-    state.join("logs").join(harness.file_name()).join(format!("{run}.log"))
+    logs::directory(state).join(harness.file_name()).join(format!("{run}.log"))
 }
 
 /// Variables that belong to the daemon's own service manager and never reach a child.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::chance::Chance;
-use super::phase::{After, Ended, Grace, Part, Phase, Request, Standing, Wait, Watch};
+use super::phase::{After, Awaited, Ended, Grace, Part, Phase, Request, Standing, Wait, Watch};
 use super::policy::Policy;
 use super::step::{Effect, Event};
 use super::tally::Tally;
@@ -28,6 +28,8 @@ pub struct Machine {
     phase: Phase,
     tally: Tally,
     shown: State,
+    /// The slot that waits for the present run to end.
+    awaited: Option<Awaited>,
 }
 
 impl Default for Machine {
@@ -48,7 +50,7 @@ impl Machine {
     /// A harness that is stopped.
     #[must_use]
     pub fn new() -> Self {
-        Self { phase: Phase::Stopped, tally: Tally::default(), shown: State::Stopped }
+        Self { phase: Phase::Stopped, tally: Tally::default(), shown: State::Stopped, awaited: None }
     }
 
     /// The state that is shown (LIF-1).
@@ -164,7 +166,8 @@ impl Machine {
         let mut turn = Turn { policy, now, chance, effects: Vec::new() };
         match event {
             Event::Start(request) => self.start(request, &mut turn),
-            Event::Fire { slot, overlap } => self.fire(slot, overlap, &mut turn),
+            Event::Fire { slot, overlap } => self.fire(Trigger::Schedule, slot, overlap, &mut turn),
+            Event::CatchUp { slot, overlap } => self.fire(Trigger::CatchUp, slot, overlap, &mut turn),
             Event::Stop(reason) => self.stop(reason, &mut turn),
             Event::Restart(request) => self.restart(request, &mut turn),
             Event::Kill => self.kill(&mut turn),
@@ -202,7 +205,8 @@ impl Machine {
 
     /// Launches a run; what follows a foreground run is never the policy's business.
     fn launch(&mut self, request: Request, wanted: Option<Outcome>, turn: &mut Turn<'_>) {
-        let run = turn.chance.run_id(turn.now.wall);
+        let awaited = self.awaited.take().filter(|awaited| request.planned_at == Some(awaited.slot));
+        let run = awaited.map_or_else(|| turn.chance.run_id(turn.now.wall), |awaited| awaited.run);
         let after = if request.trigger == Trigger::Once { After::Stay } else { After::Policy };
         let attempt = self.tally.attempt();
         self.go(Phase::Starting { run, after, wanted }, turn);

@@ -17,6 +17,15 @@ pub struct Request {
     pub planned_at: Option<Wall>,
 }
 
+/// A slot that waits for a run to end, claimed already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Awaited {
+    #[serde(with = "micros")]
+    pub(super) slot: Wall,
+    /// The run that it will be.
+    pub(super) run: RunId,
+}
+
 /// What follows the run that is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

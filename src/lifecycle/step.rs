@@ -29,6 +29,13 @@ pub enum Event {
         /// What to do while a run is active.
         overlap: Firing,
     },
+    /// A slot that was missed is made up for (SCH-5): a firing with another trigger.
+    CatchUp {
+        /// The slot.
+        slot: Wall,
+        /// What to do while a run is active.
+        overlap: Firing,
+    },
     /// Whatever runs is to end, and nothing is to follow.
     Stop(StopReason),
     /// Whatever runs is to end, and this start is to follow.
@@ -155,6 +162,14 @@ pub enum Effect {
     Flapping {
         /// Ends inside the window.
         exits: u32,
+    },
+    /// A slot of the schedule waits for the end of the present run: it will be launched as this run,
+    /// or is [`Effect::Skipped`].
+    Awaits {
+        /// The run that it will be.
+        run: RunId,
+        /// Why.
+        request: Request,
     },
     /// A slot of the schedule is not run.
     Skipped {

@@ -97,14 +97,25 @@ impl Tally {
     /// Counts a run that met a limit, which is nobody's failure: it spends nothing of the give-up
     /// and is no part of a crash loop. The answer is the pause if the limit's end is not known, before jitter.
     pub(super) fn limited(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy) -> Duration {
-        self.met = 0;
-        if lasted >= policy.crash_loop_window {
-            self.settle();
-        }
+        self.spare(lasted, policy);
         let first = if outcome == Outcome::Overloaded { OVERLOAD_PAUSE } else { LIMIT_PAUSE };
         let pause = first.saturating_mul(1 << self.limits.min(10)).min(LONGEST_PAUSE);
         self.limits = self.limits.saturating_add(1);
         pause
+    }
+
+    /// A run was refused its login: that is nobody's failure either, and no limit.
+    pub(super) fn parked(&mut self, lasted: Duration, policy: &Policy) {
+        self.spare(lasted, policy);
+        self.limits = 0;
+    }
+
+    /// What is spared the counts still ends a crash loop if it lasted.
+    fn spare(&mut self, lasted: Duration, policy: &Policy) {
+        self.met = 0;
+        if lasted >= policy.crash_loop_window {
+            self.settle();
+        }
     }
 
     /// Counts the end of a run that the policy follows with another one.

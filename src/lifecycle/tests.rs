@@ -159,6 +159,14 @@ pub(super) fn states(outcome: Outcome) -> Report {
     Report { outcome, cause: Some("it says so".to_owned()), until: None }
 }
 
+/// The run that a firing will be which does nothing but wait.
+fn awaited(effects: &[Effect]) -> RunId {
+    match effects {
+        [Effect::Awaits { run, .. }] => *run,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The launch among the effects: its trigger and attempt.
 pub(super) fn launch(effects: &[Effect]) -> Option<(Trigger, u32)> {
     effects.iter().find_map(|effect| match effect {

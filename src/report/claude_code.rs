@@ -4,6 +4,7 @@
 //! `is_error`; what they say stands in `result`, their status in `api_error_status`. There is
 //! one `result` a turn: an agent in the background that finishes begins another turn.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::statement::{Statement, Trouble};
@@ -11,7 +12,8 @@ use super::told::{Told, items, text};
 use crate::base::Outcome;
 
 /// What is remembered between records.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Reader {
     /// When the limit ends that a request was refused for.
     resets_at: Option<i64>,

@@ -3,6 +3,7 @@
 //! Invariant: only a terminal record states anything; the memory that is held is bounded by one line.
 
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 
 use super::format::{Format, Reader};
 use super::lines::{Line, Lines};
@@ -10,8 +11,8 @@ use super::statement::{Statement, Trouble};
 use super::told::Told;
 use crate::base::{ExitStatus, Outcome, Report, Wall};
 
-/// Reads the output of one run as it comes.
-#[derive(Debug)]
+/// Reads the output of one run as it comes. Written down and read back it goes on where it was.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Decoder {
     format: Format,
     lines: Lines,

@@ -1,5 +1,6 @@
 //! The formats of machine-readable output that are known, one file each.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::statement::Statement;
@@ -8,7 +9,8 @@ use super::{claude_code, codex, gemini, opencode, pi, qwen};
 use crate::base::Outcome;
 
 /// A format of machine-readable output, as an adapter's `[outcome]` names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// Claude Code's `stream-json`.
     ClaudeCode,
@@ -17,6 +19,7 @@ pub enum Format {
     /// Gemini CLI's `stream-json`.
     Gemini,
     /// OpenCode's `--format json`.
+    #[serde(rename = "opencode")]
     OpenCode,
     /// pi's `--mode json`.
     Pi,
@@ -59,7 +62,7 @@ impl Format {
 }
 
 /// Reads the records of one format, in their order.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
@@ -103,6 +106,7 @@ impl Reader {
     pub(super) fn held(&self) -> Option<&Statement> {
         match self {
             Self::ClaudeCode(reader) => reader.held(),
+            Self::Pi(reader) => reader.held(),
             _ => None,
         }
     }

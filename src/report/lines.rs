@@ -3,6 +3,8 @@
 //! Invariant: no more than [`LONGEST`] bytes are held; of a longer line its length alone is
 //! known, and the lines after it are whole again.
 
+use serde::{Deserialize, Serialize};
+
 /// The bytes of the longest line that is read.
 pub(super) const LONGEST: usize = 4 << 20;
 /// What is kept of a buffer that a long line made large.
@@ -18,7 +20,7 @@ pub(super) enum Line<'a> {
 }
 
 /// Cuts bytes into lines.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Lines {
     /// The begun line.
     begun: Vec<u8>,

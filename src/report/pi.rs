@@ -1,19 +1,23 @@
 //! pi: `--mode json`.
 //!
-//! The terminal record is an `agent_end` after which it does not try again, and how it ended is
-//! the last message's `stopReason`. `agent_settled` comes after it, and says so even if the
-//! `agent_end`, which holds all messages, was too long to be read.
+//! The terminal record is `agent_settled`, and how it ended is the last message's `stopReason`. An
+//! `agent_end` comes before it, after which it may compact its memory and go on; where the output
+//! ends there, that was the end.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::statement::{Statement, Trouble};
 use super::told::{Told, items, text};
 
 /// What is remembered between records.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Reader {
     /// How the last message of the model ended.
     last: Option<Statement>,
+    /// Whether it said that this was the last one.
+    over: bool,
 }
 
 impl Reader {
@@ -22,11 +26,11 @@ impl Reader {
         match text(record, &["type"]) {
             Some("message_end") => self.message(&record["message"], tell),
             Some("agent_start") => {
-                self.last = None;
+                *self = Self::default();
                 tell(Told::Resumed);
             }
-            Some("agent_end") if record["willRetry"] == true => {}
-            Some("agent_end" | "agent_settled") => {
+            Some("agent_end") => self.over = record["willRetry"] != true,
+            Some("agent_settled") => {
                 if let Some(last) = &self.last {
                     tell(Told::End(last.clone()));
                 }
@@ -55,6 +59,11 @@ impl Reader {
             _ => return false,
         }
         true
+    }
+
+    /// How it ended, if nothing follows its last `agent_end`.
+    pub(super) fn held(&self) -> Option<&Statement> {
+        self.last.as_ref().filter(|_| self.over)
     }
 
     fn message(&mut self, message: &Value, tell: &mut dyn FnMut(Told)) {

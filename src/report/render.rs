@@ -110,9 +110,8 @@ impl Page {
                 if !told {
                     self.trouble(words);
                 }
-                self.trouble.clear();
             }
-            Told::Resumed => {}
+            Told::Resumed => self.trouble.clear(),
         }
     }
 

@@ -292,3 +292,6 @@ fn instant(local: NaiveDateTime, now: Wall, zone: Tz) -> Option<Wall> {
         Some(if first > now { first } else { last })
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{reset, words};
@@ -36,7 +37,7 @@ const LIMITS: [&str; 14] = [
 /// Words of a provider that has too much to do.
 const OVERLOAD: [&str; 4] = ["overloaded", "high demand", "service unavailable", "at capacity"];
 /// Words of a login that is missing or no longer good.
-const LOGIN: [&str; 13] = [
+const LOGIN: [&str; 15] = [
     "not logged in",
     "please run /login",
     "invalid api key",
@@ -48,12 +49,14 @@ const LOGIN: [&str; 13] = [
     "failed to authenticate",
     "invalid authentication",
     "unauthenticated",
-    "oauth token has expired",
+    "oauth token",
+    "please log in",
+    "sign in again",
     "token_expired",
 ];
 
 /// What an agent states about its own end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     outcome: Outcome,
     /// Its own words, where it is no success.
@@ -124,7 +127,10 @@ impl Statement {
 
 /// As much of an error as is looked at.
 fn first(words: &str) -> &str {
-    &words[..words.floor_char_boundary(LOOKED_AT)]
+    match words.char_indices().find(|(at, c)| at + c.len_utf8() > LOOKED_AT) {
+        Some((end, _)) => &words[..end],
+        None => words,
+    }
 }
 
 fn class(trouble: &Trouble<'_>, words: &str) -> Outcome {
@@ -221,6 +227,7 @@ mod tests {
                 "API Error: 401 {\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"OAuth token has expired\"}}",
                 AuthRequired,
             ),
+            ("Your access token could not be refreshed. Please log out and sign in again.", AuthRequired),
             ("API Error: 500 Internal server error", Failed),
             ("500: {\"message\":\"Internal server error\"}", Failed),
             ("API Error: 400 mock error 400", Failed),

@@ -7,7 +7,7 @@
 
 use std::str::FromStr;
 
-use chrono::{Datelike, NaiveDateTime};
+use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
 use super::field::{Field, Values};
 
@@ -16,6 +16,7 @@ const YEARS: (i32, i32) = (1970, 2100);
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 /// The fields of an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fields {
     pub(super) second: Values,
     pub(super) minute: Values,
@@ -25,9 +26,18 @@ pub(super) struct Fields {
     pub(super) day_of_week: Values,
 }
 
+/// A stretch of wall-clock time that a calendar can count in without looking at each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Block {
+    Day,
+    Hour,
+    Minute,
+}
+
 /// A set of wall-clock times, to the second.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Calendar {
+    fields: Fields,
     /// By day of the month, or by both day fields where one of them is `*`.
     first: cron::Schedule,
     /// By weekday, where both day fields are restricted: then either suffices.
@@ -46,9 +56,11 @@ impl Calendar {
         let day = numbers(Field::DayOfMonth, fields.day_of_month);
         let weekday = weekdays(fields.day_of_week);
         if fields.day_of_month.unrestricted || fields.day_of_week.unrestricted {
-            return Self { first: translated(&format!("{clock} {day} {month} {weekday}")), second: None };
+            let first = translated(&format!("{clock} {day} {month} {weekday}"));
+            return Self { fields: *fields, first, second: None };
         }
         Self {
+            fields: *fields,
             first: translated(&format!("{clock} {day} {month} *")),
             second: Some(translated(&format!("{clock} * {month} {weekday}"))),
         }
@@ -67,6 +79,31 @@ impl Calendar {
         let first = next(&self.first);
         let second = self.second.as_ref().and_then(next);
         first.into_iter().chain(second).min()
+    }
+
+    /// How many times it names in a whole day, hour or minute that begins with `start`.
+    pub(super) fn within(&self, start: NaiveDateTime, block: Block) -> u64 {
+        let Fields { second, minute, hour, .. } = &self.fields;
+        if !self.has_day(start.date()) {
+            return 0;
+        }
+        match block {
+            Block::Day => second.len() * minute.len() * hour.len(),
+            Block::Hour if hour.has(start.hour()) => second.len() * minute.len(),
+            Block::Minute if hour.has(start.hour()) && minute.has(start.minute()) => second.len(),
+            Block::Hour | Block::Minute => 0,
+        }
+    }
+
+    /// Whether it names times of this day.
+    fn has_day(&self, date: NaiveDate) -> bool {
+        let Fields { day_of_month, month, day_of_week, .. } = &self.fields;
+        let (day, weekday) =
+            (day_of_month.has(date.day()), day_of_week.has(date.weekday().num_days_from_sunday()));
+        let either = !day_of_month.unrestricted && !day_of_week.unrestricted;
+        (YEARS.0..=YEARS.1).contains(&date.year())
+            && month.has(date.month())
+            && if either { day || weekday } else { day && weekday }
     }
 
     /// Whether it names no time at all, like the 31st of February. What it names

@@ -203,6 +203,16 @@ impl Values {
         Ok(Self { mask, unrestricted: base == "*" && every == 1, stepped: base == "*" || step.is_some() })
     }
 
+    /// Whether it admits this value.
+    pub(super) const fn has(self, value: u32) -> bool {
+        self.mask & (1 << value) != 0
+    }
+
+    /// How many it admits.
+    pub(super) const fn len(self) -> u64 {
+        self.mask.count_ones() as u64
+    }
+
     /// The values, rising.
     pub(super) fn iter(self) -> impl Iterator<Item = u32> {
         (0..u64::BITS).filter(move |value| self.mask & (1 << value) != 0)

@@ -16,9 +16,9 @@ const SECOND: TimeDelta = TimeDelta::seconds(1);
 /// More than the offset of a zone and the length of a gap together.
 const FARTHEST: TimeDelta = TimeDelta::hours(50);
 /// The calendar begins in 1970; two days before that is before it in every zone.
-const EARLIEST: Wall = Wall(-2 * 86_400 * 1_000_000);
+pub(super) const EARLIEST: Wall = Wall(-2 * 86_400 * 1_000_000);
 /// The first instant of 2101 in UTC, and two days: after the calendar's end in every zone.
-const LATEST: Wall = Wall((4_133_980_800 + 2 * 86_400) * 1_000_000);
+pub(super) const LATEST: Wall = Wall((4_133_980_800 + 2 * 86_400) * 1_000_000);
 
 /// The first instant after `after` at which `calendar` is due in `zone`.
 pub(super) fn next(calendar: &Calendar, pace: Pace, after: Wall, zone: Tz) -> Option<Wall> {
@@ -87,7 +87,7 @@ fn first_shown(
 }
 
 /// What the clock shows.
-fn shown(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
+pub(super) fn shown(at: DateTime<Utc>, zone: Tz) -> NaiveDateTime {
     at.with_timezone(&zone).naive_local()
 }
 

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, FileControl, OpenFlags};
 
 use super::error::StoreProblem;
@@ -31,8 +32,59 @@ const CACHE: i64 = 256;
 const LOG_PAGES: i64 = 1000;
 const LOG_BYTES: i64 = 4 << 20;
 
+/// A connection that may write, and the files that it has open.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) connection: Connection,
+    /// Whether there was no store before.
+    pub(super) made: bool,
+    opened: Opened,
+}
+
+impl Writer {
+    /// Whether what lies at `path` is what this connection has open.
+    pub(super) fn is_in_place(&self, path: &Utf8Path) -> InPlace {
+        match Opened::at(path) {
+            now if now == self.opened => InPlace::Whole,
+            now if now.database == self.opened.database => InPlace::LogGone,
+            _ => InPlace::Gone,
+        }
+    }
+}
+
+/// What became of the files that are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InPlace {
+    /// They lie where they were opened.
+    Whole,
+    /// The database does; log or index were removed under it.
+    LogGone,
+    /// The database does not.
+    Gone,
+}
+
+/// Device and inode of each file; none: it is not there, or cannot be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Opened {
+    database: Option<(u64, u64)>,
+    log: Option<(u64, u64)>,
+    index: Option<(u64, u64)>,
+}
+
+impl Opened {
+    fn at(path: &Utf8Path) -> Self {
+        let identity = |path: &Utf8Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+        Self {
+            database: identity(path),
+            log: identity(&beside(path, "-wal")),
+            index: identity(&beside(path, "-shm")),
+        }
+    }
+}
+
 /// Opens for writing; makes directory (0700) and file (0600) where they are missing.
-pub(super) fn writer(path: &Utf8Path) -> Result<Connection, StoreProblem> {
+pub(super) fn writer(path: &Utf8Path) -> Result<Writer, StoreProblem> {
+    leftovers(path)?;
     create(path).map_err(|cause| match cause.kind() {
         io::ErrorKind::StorageFull => StoreProblem::Full,
         io::ErrorKind::AlreadyExists => StoreProblem::NotWritable("its directory is a file".to_owned()),
@@ -40,6 +92,12 @@ pub(super) fn writer(path: &Utf8Path) -> Result<Connection, StoreProblem> {
     })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, error))?;
+    // A file that turns out to be no store of ours stays as it is: closing it must not move its log into it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Log and index stay when the last connection closes, so that a reader
+    // never has to make them (and so never owns what the daemon needs).
+    let mut persist = 1;
+    connection.file_control(Some("main"), FileControl::PersistWal(&mut persist))?;
     settle(&connection)?;
     // While another process makes the same store, SQLite answers some of these
     // steps with "locked" at once, without the patience that it was told to have.
@@ -47,21 +105,61 @@ pub(super) fn writer(path: &Utf8Path) -> Result<Connection, StoreProblem> {
     loop {
         match prepare(&mut connection) {
             Err(StoreProblem::Locked) if begun.elapsed() < PATIENCE => thread::sleep(BREATH),
-            done => return done.map(|()| connection),
+            Ok(made) => {
+                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+                return Ok(Writer { opened: Opened::at(path), connection, made });
+            }
+            Err(problem) => return Err(problem),
         }
     }
 }
 
+/// What SQLite would take for an empty database, removing its log in silence: a log without its database
+/// or beside an empty one, and a file that is shorter than any page.
+fn leftovers(path: &Utf8Path) -> Result<(), StoreProblem> {
+    let bytes = |path: &Utf8Path| fs::metadata(path).map_or(0, |found| found.len());
+    match (bytes(path), bytes(&beside(path, "-wal"))) {
+        (0, 1..) => Err(StoreProblem::Damaged("nothing is in it, but in its write-ahead log".to_owned())),
+        (1..512, _) => Err(StoreProblem::NotADatabase),
+        _ => Ok(()),
+    }
+}
+
+/// Moves the whole log into the database.
+pub(super) fn checkpoint(connection: &Connection) -> Result<(), StoreProblem> {
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if busy == 0 { Ok(()) } else { Err(StoreProblem::Locked) }
+}
+
+/// Looks at every page. What it costs is in `docs/state.md`.
+pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found != "ok" {
+        return Err(StoreProblem::Damaged(found));
+    }
+    // SQLite reads what is missing of the last page as zeroes. Only with its log emptied the file must be
+    // as long as it says; where that cannot be done now, the next start looks.
+    if checkpoint(connection).is_err() {
+        return Ok(());
+    }
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, u64>(0));
+    let said = number("page_count")? * number("page_size")?;
+    let path = connection.path().unwrap_or_default();
+    match fs::metadata(path) {
+        Ok(found) if found.len() < said => {
+            Err(StoreProblem::Damaged(format!("{} of its {said} bytes are there", found.len())))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Brings an opened file into the shape that the store writes; does nothing to one that has it.
-fn prepare(connection: &mut Connection) -> Result<(), StoreProblem> {
-    schema::version(connection)?;
+/// Whether it was empty.
+fn prepare(connection: &mut Connection) -> Result<bool, StoreProblem> {
+    let made = schema::version(connection)? == schema::Version::Empty;
     if connection.is_readonly("main")? {
         return Err(StoreProblem::NotWritable("permission denied".to_owned()));
     }
-    // Log and index stay when the last connection closes, so that a reader
-    // never has to make them (and so never owns what the daemon needs).
-    let mut persist = 1;
-    connection.file_control(Some("main"), FileControl::PersistWal(&mut persist))?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         return Err(StoreProblem::NoWal(mode));
@@ -69,7 +167,7 @@ fn prepare(connection: &mut Connection) -> Result<(), StoreProblem> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
     connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(()))?;
-    schema::migrate(connection)
+    schema::migrate(connection).map(|()| made)
 }
 
 fn create(path: &Utf8Path) -> io::Result<()> {
@@ -91,7 +189,7 @@ fn settle(connection: &Connection) -> Result<(), StoreProblem> {
 }
 
 /// The text of an error without std's `(os error N)`, in lower case like all of ours.
-fn said(error: &io::Error) -> String {
+pub(super) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or(&text);
     plain.to_lowercase()
@@ -148,7 +246,7 @@ fn files(path: &Utf8Path) -> Result<Option<Files>, StoreProblem> {
     Ok(Some(Files { database, log, index: stamp(&beside(path, "-shm"))?.is_some() }))
 }
 
-fn beside(path: &Utf8Path, suffix: &str) -> Utf8PathBuf {
+pub(super) fn beside(path: &Utf8Path, suffix: &str) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{path}{suffix}"))
 }
 

@@ -64,19 +64,29 @@ pub enum StoreProblem {
     /// A record of a run that was never started.
     #[error("run {0} is not recorded")]
     NoSuchRun(RunId),
+    /// A start of a run that was started already.
+    #[error("run {0} is recorded already")]
+    Recorded(RunId),
+    /// The file that was opened is not the one that lies there now.
+    #[error("it was removed or replaced while it was open")]
+    Gone,
     /// The store was opened for reading only.
     #[error("it was opened for reading only")]
     ReadOnly,
-    /// Anything else, in SQLite's words.
+    /// The system fails to read or write it, or has no memory.
+    #[error("{0}")]
+    System(String),
+    /// Anything else, in SQLite's words: a sound store of ours takes every statement of ours.
     #[error("{0}")]
     Other(String),
 }
 
 impl From<rusqlite::Error> for StoreProblem {
     fn from(error: rusqlite::Error) -> Self {
-        let (code, text) = match &error {
+        let (code, extended, text) = match &error {
             rusqlite::Error::SqliteFailure(failure, text) => {
-                (failure.code, text.clone().unwrap_or_else(|| failure.to_string()))
+                let text = text.clone().unwrap_or_else(|| failure.to_string());
+                (failure.code, failure.extended_code, text)
             }
             _ => return Self::Other(error.to_string()),
         };
@@ -87,12 +97,28 @@ impl From<rusqlite::Error> for StoreProblem {
             Sqlite::CannotOpen | Sqlite::PermissionDenied => Self::NotReadable(text),
             Sqlite::NotADatabase => Self::NotADatabase,
             Sqlite::DatabaseCorrupt => Self::Damaged(text),
+            Sqlite::SystemIoFailure if extended == rusqlite::ffi::SQLITE_IOERR_SHORT_READ => {
+                Self::Damaged("a page ends too early".to_owned())
+            }
+            Sqlite::SystemIoFailure | Sqlite::OutOfMemory => Self::System(text),
             _ => Self::Other(text),
         }
     }
 }
 
 impl StoreProblem {
+    /// Whether the file does not hold what was written to it. A daemon that starts moves such a file aside.
+    #[must_use]
+    pub const fn is_damage(&self) -> bool {
+        matches!(self, Self::NotADatabase | Self::Damaged(_) | Self::BadRow { .. })
+    }
+
+    /// Whether one record is refused, whatever becomes of the others of its turn.
+    #[must_use]
+    pub const fn is_of_one_record(&self) -> bool {
+        matches!(self, Self::NoSuchRun(_) | Self::Recorded(_))
+    }
+
     const fn help(&self) -> Option<&'static str> {
         match self {
             Self::Locked => Some("another program holds it; try again when it is done"),
@@ -100,9 +126,10 @@ impl StoreProblem {
             Self::NotWritable(_) | Self::NotReadable(_) => {
                 Some("check owner and mode of the file and its directory")
             }
-            Self::NotADatabase | Self::Foreign | Self::Damaged(_) => {
-                Some("move it away; a new one is made at the next start")
-            }
+            Self::NotADatabase | Self::Damaged(_) | Self::BadRow { .. } => Some(
+                "the next `harnessd run` moves it aside, keeps what can still be read of it, and makes a new one",
+            ),
+            Self::Foreign => Some("move it away, or choose another state directory"),
             Self::Newer { .. } => Some("use the newer `harnessd` that wrote it, or another state directory"),
             Self::Older | Self::NoIndex => Some("`harnessd run` mends that"),
             Self::NoWal(_) => Some("choose a state directory on a local disk"),

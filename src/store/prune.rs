@@ -1,11 +1,13 @@
 //! Forgetting old runs, but not when they were.
 //!
-//! Invariant: a run that has not ended is never pruned; of each pruned run that
-//! was started its window stays for 400 days (RUN-3).
+//! Invariants: a run that has not ended is never pruned; of each pruned run that
+//! was started its window stays for 400 days (RUN-3). Runs and slots that were not
+//! run are counted apart, so that the skipped slots of a busy schedule never push
+//! out the runs that somebody will ask for.
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Params};
 
 use super::error::StoreProblem;
 use super::rows;
@@ -23,33 +25,69 @@ pub struct PrunedRun {
     pub log: Option<String>,
 }
 
-/// The newest run that is one too many; none: nothing to prune.
-pub(super) fn boundary(
+/// What is counted together: the same bound holds for each.
+const KINDS: [&str; 2] = ["outcome NOT IN ('skipped', 'missed')", "outcome IN ('skipped', 'missed')"];
+
+/// The newest ended run of each kind that is one too many; none: nothing to prune.
+///
+/// An open run has no outcome and is of neither kind.
+pub(super) fn boundaries(
     connection: &Connection,
     harness: &HarnessName,
     keep: u32,
-) -> Result<Option<String>, StoreProblem> {
-    let sql = "SELECT id FROM runs WHERE harness = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2";
-    let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row((harness.as_str(), keep), |row| row.get(0)).optional()?)
+) -> Result<[Option<String>; 2], StoreProblem> {
+    let boundary = |kind: &str| {
+        let sql =
+            format!("SELECT id FROM runs WHERE harness = ?1 AND {kind} ORDER BY id DESC LIMIT 1 OFFSET ?2");
+        let mut statement = connection.prepare_cached(&sql)?;
+        Ok::<_, StoreProblem>(
+            statement.query_row((harness.as_str(), keep), |row| row.get::<_, String>(0)).optional()?,
+        )
+    };
+    Ok([boundary(KINDS[0])?, boundary(KINDS[1])?])
 }
 
-/// Reduces the runs up to `boundary` to their windows, within the caller's transaction.
+/// Reduces the runs of each kind up to its boundary to their windows, within the caller's transaction.
 pub(super) fn prune(
     connection: &Connection,
     harness: &HarnessName,
-    boundary: &str,
+    boundaries: &[Option<String>; 2],
     now: Wall,
 ) -> Result<Vec<PrunedRun>, StoreProblem> {
-    let old = "harness = ?1 AND id <= ?2 AND outcome IS NOT NULL";
-    let values = (harness.as_str(), boundary);
+    let mut pruned = Vec::new();
+    for (kind, boundary) in KINDS.iter().zip(boundaries) {
+        if let Some(boundary) = boundary {
+            let old = format!("harness = ?1 AND id <= ?2 AND {kind}");
+            pruned.extend(reduce(connection, &old, (harness.as_str(), boundary))?);
+        }
+    }
+    connection.execute("DELETE FROM windows WHERE ended_at < ?1", [(now - WINDOW).0])?;
+    Ok(pruned)
+}
+
+/// Removes what is older than any window of a harness that is gone: no new run of it makes an old one
+/// one too many.
+pub(super) fn expire(
+    connection: &Connection,
+    harness: &HarnessName,
+    now: Wall,
+) -> Result<Vec<PrunedRun>, StoreProblem> {
+    let old = "harness = ?1 AND coalesce(ended_at, planned_at, 0) < ?2 AND outcome IS NOT NULL";
+    reduce(connection, old, (harness.as_str(), (now - WINDOW).0))
+}
+
+fn reduce(
+    connection: &Connection,
+    old: &str,
+    values: impl Params + Clone,
+) -> Result<Vec<PrunedRun>, StoreProblem> {
     connection.execute(
         &format!(
             "INSERT OR IGNORE INTO windows (id, harness, adapter, workdir, started_at, ended_at)
              SELECT id, harness, adapter, workdir, started_at, ended_at FROM runs
              WHERE {old} AND started_at IS NOT NULL AND ended_at IS NOT NULL"
         ),
-        values,
+        values.clone(),
     )?;
     let mut pruned = Vec::new();
     let mut sets = Vec::new();
@@ -66,6 +104,5 @@ pub(super) fn prune(
     for set in sets {
         connection.execute(unused, [set])?;
     }
-    connection.execute("DELETE FROM windows WHERE ended_at < ?1", [(now - WINDOW).0])?;
     Ok(pruned)
 }

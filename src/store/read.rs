@@ -3,7 +3,7 @@
 //! Invariant: every question is answered through an index; the newest run is the
 //! one with the greatest id.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
@@ -13,12 +13,25 @@ use super::rows;
 use crate::base::{HarnessName, Outcome, RunId, Wall};
 use crate::wire::Run;
 
-/// What `--failed` means.
-pub(super) const FAILURES: &[Outcome] =
-    &[Outcome::Failed, Outcome::Timeout, Outcome::SpawnFailed, Outcome::Lost];
+/// What `--failed` means: whatever did not go well. Nothing went wrong with a run that somebody or a later
+/// firing ended, nor with a slot that was skipped because the run before it was still active.
+pub(super) const FAILURES: &[Outcome] = &[
+    Outcome::Failed,
+    Outcome::RateLimited,
+    Outcome::Overloaded,
+    Outcome::AuthRequired,
+    Outcome::MaxTurns,
+    Outcome::Budget,
+    Outcome::CheckFailed,
+    Outcome::Timeout,
+    Outcome::NoOutput,
+    Outcome::SpawnFailed,
+    Outcome::Missed,
+    Outcome::Lost,
+];
 
-/// The ids of the runs that have not ended.
-pub(super) const SELECT_OPEN: &str = "SELECT id FROM runs WHERE outcome IS NULL";
+/// The ids of the runs that have not ended. Left to itself SQLite reads through the larger index of all.
+pub(super) const SELECT_OPEN: &str = "SELECT id FROM runs INDEXED BY runs_open WHERE outcome IS NULL";
 
 /// Which runs are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +40,7 @@ pub struct RunQuery {
     pub harness: Option<HarnessName>,
     /// At most so many.
     pub limit: usize,
-    /// Only those that failed: `failed`, `timeout`, `spawn-failed`, `lost`.
+    /// Only those that did not go well: every outcome but `ok`, `stopped`, `replaced` and `skipped`.
     pub failed: bool,
     /// Only those that started (or, never started, were planned) at or after it.
     pub since: Option<Wall>,
@@ -51,6 +64,24 @@ pub struct Remembered {
     pub last_runs: BTreeMap<HarnessName, Run>,
 }
 
+/// Which runs the store knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Their ids.
+    pub ids: HashSet<RunId>,
+    /// It was made then: it never knew of a run that was decided before.
+    pub made_at: Wall,
+}
+
+pub(super) fn recorded(connection: &Connection) -> Result<Recorded, StoreProblem> {
+    let made_at = connection
+        .query_row("SELECT value FROM meta WHERE key = 'made_at'", [], |row| row.get(0))
+        .optional()?;
+    let known = ids(connection, "SELECT id FROM runs", Vec::new())?;
+    // Without the fact nothing is old enough to be known.
+    Ok(Recorded { ids: known.into_iter().collect(), made_at: made_at.map_or(Wall(i64::MAX), Wall) })
+}
+
 pub(super) fn runs(connection: &Connection, query: &RunQuery) -> Result<Vec<Run>, StoreProblem> {
     let (sql, values) = statement(query);
     many(connection, &sql, values)
@@ -60,6 +91,16 @@ pub(super) fn harnesses(connection: &Connection) -> Result<Vec<String>, StorePro
     let mut statement = connection.prepare("SELECT DISTINCT harness FROM runs ORDER BY harness")?;
     let names = statement.query_map([], |row| row.get(0))?;
     Ok(names.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn counts(connection: &Connection) -> Result<Vec<(HarnessName, u64)>, StoreProblem> {
+    let mut statement = connection.prepare("SELECT harness, count(*) FROM runs GROUP BY harness")?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((name(&row.get::<_, String>(0)?)?, row.get(1)?));
+    }
+    Ok(found)
 }
 
 /// The question as SQL with its values.
@@ -142,7 +183,7 @@ pub(super) fn remembered(connection: &Connection) -> Result<Remembered, StorePro
         remembered.last_firings.insert(name(&row.get::<_, String>(0)?)?, (row.get(1)?, Wall(row.get(2)?)));
     }
     let last = "WHERE r.id IN (
-        SELECT (SELECT id FROM runs WHERE harness = h.harness AND outcome <> 'skipped' ORDER BY id DESC LIMIT 1)
+        SELECT (SELECT id FROM runs WHERE harness = h.harness AND outcome NOT IN ('skipped', 'missed') ORDER BY id DESC LIMIT 1)
         FROM (SELECT DISTINCT harness FROM runs) AS h)";
     for run in many(connection, &format!("{}{last}", rows::SELECT), Vec::new())? {
         remembered.last_runs.insert(run.harness.clone(), run);

@@ -48,13 +48,13 @@ pub(super) const OR_REPLACE: &str = "
         git_after = excluded.git_after, report = excluded.report,
         dropped_bytes = excluded.dropped_bytes";
 
-/// Executes [`INSERT`] with or without [`OR_REPLACE`].
+/// Executes [`INSERT`] with or without [`OR_REPLACE`]; how many rows it wrote.
 pub(super) fn write(
     connection: &Connection,
     statement: &mut Statement<'_>,
     run: &Run,
-) -> Result<(), StoreProblem> {
-    statement.execute(named_params! {
+) -> Result<usize, StoreProblem> {
+    let written = statement.execute(named_params! {
         ":id": run.id.to_string(),
         ":harness": run.harness.as_str(),
         ":trigger": run.trigger.as_str(),
@@ -85,7 +85,7 @@ pub(super) fn write(
         ":report": run.report,
         ":dropped_bytes": run.dropped_bytes,
     })?;
-    Ok(())
+    Ok(written)
 }
 
 pub(super) fn list_text<T: serde::Serialize>(list: &[T]) -> Result<String, StoreProblem> {

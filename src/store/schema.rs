@@ -15,7 +15,12 @@ const APPLICATION: i32 = 0x6872_6e73;
 ///
 /// Version 1: instants are microseconds since 1970; a list is a JSON array;
 /// equal lists of skills are kept once; of a pruned run its window stays.
-const STEPS: &[&str] = &[
+///
+/// Version 2: what an agent states of its end, watchdogs, missed stretches and
+/// receipts. `meta` holds facts about the store itself: `made_at`, before which
+/// it knows of no run. The index of a harness's runs holds the outcome too, so
+/// that runs and slots that were not run are counted apart without reading rows.
+pub(super) const STEPS: &[&str] = &[
     "
     CREATE TABLE skill_sets (
         id     INTEGER PRIMARY KEY,
@@ -80,6 +85,15 @@ const STEPS: &[&str] = &[
     ALTER TABLE runs ADD COLUMN git_after TEXT;
     ALTER TABLE runs ADD COLUMN report TEXT;
     ALTER TABLE runs ADD COLUMN dropped_bytes INTEGER NOT NULL DEFAULT 0;
+
+    DROP INDEX runs_by_harness;
+    CREATE INDEX runs_by_harness ON runs (harness, id, outcome);
+
+    CREATE TABLE meta (
+        key   TEXT NOT NULL PRIMARY KEY,
+        value ANY NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO meta (key, value) VALUES ('made_at', CAST(unixepoch('subsec') * 1000000 AS INTEGER));
 ",
 ];
 
@@ -107,8 +121,13 @@ pub(super) fn version(connection: &Connection) -> Result<Version, StoreProblem> 
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if application != APPLICATION {
-        let empty = application == 0 && found == 0 && tables == 0;
-        return if empty { Ok(Version::Empty) } else { Err(StoreProblem::Foreign) };
+        let own =
+            "SELECT count(*) FROM sqlite_schema WHERE name IN ('runs', 'firings', 'intents', 'windows')";
+        return match connection.query_row(own, [], |row| row.get(0))? {
+            0_i64 if application == 0 && found == 0 && tables == 0 => Ok(Version::Empty),
+            4 => Err(StoreProblem::Damaged("its mark is not ours, its tables are".to_owned())),
+            _ => Err(StoreProblem::Foreign),
+        };
     }
     // The same for the version: the mark may have come after it was read.
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -129,7 +148,11 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreProblem> {
     if version(&transaction)? != Version::Current {
         let seen: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
         for step in STEPS.iter().skip(usize::try_from(seen).unwrap_or(0)) {
-            transaction.execute_batch(step)?;
+            // A step fits every file of its version; one that it does not fit is none.
+            transaction.execute_batch(step).map_err(|cause| match StoreProblem::from(cause) {
+                StoreProblem::Other(text) => StoreProblem::Damaged(text),
+                other => other,
+            })?;
         }
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", known())?;

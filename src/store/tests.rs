@@ -1,6 +1,8 @@
 //! What the store promises, by theme; here are the values that the themes share.
 
 mod crash;
+mod damage;
+mod migrating;
 mod opening;
 mod questions;
 mod records;

@@ -9,6 +9,8 @@ use super::error::StoreProblem;
 use super::rows;
 use crate::wire::{Launched, Record};
 
+/// Follows [`rows::INSERT`] and [`rows::OR_REPLACE`]: only a run that was queued is started later.
+const IF_QUEUED: &str = " WHERE runs.started_at IS NULL AND runs.outcome IS NULL";
 const SPAWNED: &str = "
     UPDATE runs SET pid = ?2, command = ?3, workdir = coalesce(?4, workdir), log = coalesce(?5, log), skills = ?6,
                     process_start = nullif(?7, 0), report = ?8, git_before = ?9
@@ -23,7 +25,7 @@ const INTENT: &str = "
 /// The statements that a turn needs; the connection keeps them for the next one.
 pub(super) struct Turn<'c> {
     connection: &'c Connection,
-    insert: Option<CachedStatement<'c>>,
+    started: Option<CachedStatement<'c>>,
     spawned: Option<CachedStatement<'c>>,
     ended: Option<CachedStatement<'c>>,
     fired: Option<CachedStatement<'c>>,
@@ -32,25 +34,37 @@ pub(super) struct Turn<'c> {
 
 impl<'c> Turn<'c> {
     pub(super) const fn new(connection: &'c Connection) -> Self {
-        Self { connection, insert: None, spawned: None, ended: None, fired: None, intent: None }
+        Self { connection, started: None, spawned: None, ended: None, fired: None, intent: None }
     }
 
     pub(super) fn apply(&mut self, record: &Record) -> Result<(), StoreProblem> {
         let connection = self.connection;
         match record {
-            Record::RunStarted(run) | Record::RunQueued(run) | Record::Skipped(run) => {
-                rows::write(connection, prepared(&mut self.insert, connection, rows::INSERT)?, run)
+            Record::RunStarted(run) => {
+                let sql = [rows::INSERT, rows::OR_REPLACE, IF_QUEUED].concat();
+                match rows::write(connection, prepared(&mut self.started, connection, &sql)?, run)? {
+                    0 => Err(StoreProblem::Recorded(run.id)),
+                    _ => Ok(()),
+                }
+            }
+            Record::RunQueued(run) | Record::Skipped(run) => {
+                let sql = [rows::INSERT, " ON CONFLICT (id) DO NOTHING"].concat();
+                match rows::write(connection, &mut *connection.prepare_cached(&sql)?, run)? {
+                    0 => Err(StoreProblem::Recorded(run.id)),
+                    _ => Ok(()),
+                }
             }
             Record::RunEnded(run) => {
                 let sql = [rows::INSERT, rows::OR_REPLACE].concat();
-                rows::write(connection, prepared(&mut self.ended, connection, &sql)?, run)
+                rows::write(connection, prepared(&mut self.ended, connection, &sql)?, run).map(drop)
             }
             Record::RunLost(run) => {
                 // Rare, so it is not kept prepared. Whoever has closed it meanwhile knew better.
                 let sql = [rows::INSERT, rows::OR_REPLACE, " WHERE runs.outcome IS NULL"].concat();
-                rows::write(connection, &mut connection.prepare(&sql)?, run)
+                rows::write(connection, &mut connection.prepare(&sql)?, run).map(drop)
             }
             Record::RunVersion { id, version } => {
+                // A program may be slow to tell its version: a run that is pruned by then needs none.
                 let sql = "UPDATE runs SET agent_version = ?2 WHERE id = ?1";
                 connection.prepare_cached(sql)?.execute((id.to_string(), version))?;
                 Ok(())
@@ -69,6 +83,12 @@ impl<'c> Turn<'c> {
             Record::Fired { harness, expression, at } => {
                 let values = (harness.as_str(), expression, at.0);
                 prepared(&mut self.fired, connection, FIRED)?.execute(values)?;
+                Ok(())
+            }
+            Record::Disarmed { harness } => {
+                connection
+                    .prepare_cached("DELETE FROM firings WHERE harness = ?1")?
+                    .execute([harness.as_str()])?;
                 Ok(())
             }
             Record::Intent { harness, wanted } => {

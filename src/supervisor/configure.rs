@@ -22,6 +22,7 @@ impl Supervisor {
         self.notify.clone_from(&first.notify);
         self.intents = intents;
         self.firings = last_firings;
+        self.queue.set_bound(first.daemon.max_parallel_runs);
         for (name, harness) in &first.harnesses {
             let slot = Slot::new(harness.clone(), last_runs.remove(name));
             self.slots.insert(name.clone(), Box::new(slot));
@@ -29,6 +30,10 @@ impl Supervisor {
             if starts_at_boot(harness, self.intents.get(name).copied()) {
                 self.drive(name, Order::Start(BOOT), turn);
             }
+        }
+        let gone = self.firings.keys().filter(|name| !self.slots.contains_key(*name));
+        for name in gone.cloned().collect::<Vec<_>>() {
+            self.forget_schedule(&name, turn);
         }
     }
 
@@ -39,6 +44,7 @@ impl Supervisor {
         }
         self.settings = Some(next.daemon.clone());
         self.notify.clone_from(&next.notify);
+        self.queue.set_bound(next.daemon.max_parallel_runs);
         let present = self.slots.iter().filter(|(_, slot)| !slot.removed);
         let known: Vec<HarnessName> = present.map(|(name, _)| name.clone()).collect();
         let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
@@ -61,6 +67,7 @@ impl Supervisor {
         }
         for name in &changed {
             self.arm(name, turn);
+            self.requeue(name, turn);
             self.drive(name, Order::Revised, turn);
         }
         for name in added {
@@ -99,6 +106,7 @@ impl Supervisor {
             self.remember(name, false, turn);
         }
         self.disarm(name);
+        self.forget_schedule(name, turn);
         if let Some(slot) = self.slots.get_mut(name) {
             slot.removed = true;
         }

@@ -1,75 +1,229 @@
-//! When a harness is due.
+//! When a harness is due, and what becomes of slots that nobody ran in time (SCH-5).
 //!
-//! Invariants: a slot is claimed once, whatever the real-time clock does; a
-//! schedule that cannot be evaluated parks its own harness's timer and no other.
+//! Invariants: each slot up to `settled` has exactly one record, and none after it has one; the
+//! claim that moves `settled` is of the same turn as those records, so whatever the real-time clock
+//! does and wherever the daemon goes away, no slot is run twice and none is forgotten. A schedule
+//! that cannot be evaluated parks its own harness's timer and no other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use super::{Supervisor, Turn};
 use crate::base::{HarnessName, Wall};
 use crate::config::Timetable;
-use crate::lifecycle::{Event as Order, Firing};
-use crate::schedule::Overlap;
-use crate::wire::Record;
+use crate::lifecycle::{Event as Order, Firing, Standing};
+use crate::schedule::{CatchUp, Overlap, jitter};
+use crate::wire::{Record, Stretch};
 
 use super::message::Effect;
+
+/// A slot that is taken longer than this after it was due was missed: timers fire within
+/// milliseconds, and a busy daemon's turn takes seconds at worst.
+pub(super) const LATE: Duration = Duration::from_secs(60);
+/// So many missed slots are made up for under `catch_up = "all"`.
+const OWED: usize = 10;
+
+const DOWN: &str = "the daemon was down when it was due";
+const AWAY: &str =
+    "it was not run in time: the machine slept, its clock was set forward or the daemon was busy";
+const LET_GO: &str = "asked to stop before it was made up for";
 
 /// An armed schedule.
 #[derive(Debug)]
 pub(super) struct Timer {
     timetable: Timetable,
-    /// The phase of an interval: its last slot, or when it was armed.
-    anchor: Wall,
-    /// The last slot that was claimed.
-    last: Option<Wall>,
-    /// The next slot.
-    next: Option<Wall>,
+    /// Every slot until then has its record; also the phase of an interval.
+    settled: Wall,
+    /// Whether `settled` may be a slot; else it is when the schedule was armed.
+    fired: bool,
+    /// The next slot, and when its delay is over.
+    next: Option<(Wall, Wall)>,
+    /// Slots that fell due wait for the run before them, to be made up for one after the other.
+    owes: bool,
+    /// Nothing was settled since the daemon started.
+    absent: bool,
     /// Evaluating the expression panicked.
     broken: bool,
 }
 
+/// What is settled at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Taken {
+    /// Slots that are not run.
+    missed: Option<Stretch>,
+    /// The slot that is run, and whether it was missed.
+    run: Option<(Wall, bool)>,
+    /// Whether more are owed.
+    owes: bool,
+}
+
 impl Timer {
-    fn new(timetable: Timetable, last: Option<Wall>, now: Wall) -> Self {
-        let anchor = last.unwrap_or(now);
-        let mut timer = Self { timetable, anchor, last, next: None, broken: false };
-        timer.plan(now);
+    fn new(name: &HarnessName, timetable: Timetable, known: Option<Wall>, now: Wall) -> Self {
+        let (settled, fired) = (known.unwrap_or(now), known.is_some());
+        let (next, owes, absent, broken) = (None, false, fired, false);
+        let mut timer = Self { timetable, settled, fired, next, owes, absent, broken };
+        timer.plan(name, now);
         timer
     }
 
-    /// Finds the next slot: after now, and after the last one though the clock went back.
-    fn plan(&mut self, now: Wall) {
-        let after = self.last.map_or(now, |last| last.max(now));
-        let Timetable { expression, timezone, .. } = &self.timetable;
-        match guarded(|| expression.next_after(after, *timezone, self.anchor)) {
+    /// Finds the next slot: the first that is not settled, or that is not owed yet.
+    fn plan(&mut self, name: &HarnessName, now: Wall) {
+        let planned = guarded(|| {
+            if !self.owes {
+                return self.after(self.settled).map(|slot| (slot, self.due(name, slot)));
+            }
+            let delayed = self.latest(now, 1).pop().map(|slot| (slot, self.due(name, slot)));
+            let after = || self.after(self.settled.max(now)).map(|slot| (slot, self.due(name, slot)));
+            delayed.filter(|(_, due)| *due > now).or_else(after)
+        });
+        match planned {
             Ok(next) => self.next = next,
-            Err(Broken) => (self.next, self.broken) = (None, true),
+            Err(Broken) => self.park(),
         }
     }
 
-    /// Claims the slot that is due; one claim covers all that were missed until now.
-    fn claim(&mut self, now: Wall) -> Option<Wall> {
-        let slot = self.next.filter(|slot| *slot <= now)?;
-        (self.last, self.anchor) = (Some(slot), slot);
-        self.plan(now);
-        Some(slot)
+    fn park(&mut self) {
+        (self.next, self.owes, self.broken) = (None, false, true);
     }
 
-    /// The phase of an interval that has not fired yet, for the store: it must outlive the daemon.
-    fn armed(&self, name: &HarnessName) -> Option<Effect> {
-        let expression = &self.timetable.expression;
-        (self.last.is_none() && expression.is_interval()).then(|| {
-            let expression = expression.as_str().to_owned();
-            Effect::Record(Record::Fired { harness: name.clone(), expression, at: self.anchor })
-        })
+    fn after(&self, slot: Wall) -> Option<Wall> {
+        let Timetable { expression, timezone, .. } = &self.timetable;
+        expression.next_after(slot, *timezone, self.settled)
     }
 
-    pub(super) const fn next(&self) -> Option<Wall> {
-        self.next
+    /// The last slots until now that are not settled.
+    fn latest(&self, now: Wall, n: usize) -> Vec<Wall> {
+        let Timetable { expression, timezone, .. } = &self.timetable;
+        expression.last(self.settled, now, *timezone, self.settled, n)
+    }
+
+    /// When the delay of a slot is over (SCH-6): before the next slot, so that their order stays.
+    fn due(&self, name: &HarnessName, slot: Wall) -> Wall {
+        let bound = self.timetable.jitter;
+        if bound.is_zero() {
+            return slot;
+        }
+        let gap = self.after(slot).map_or(Duration::MAX, |next| next.since(slot));
+        slot + jitter(name.as_str(), slot, bound.min(gap))
+    }
+
+    /// Settles what is due, as far as that can be done now. `free`: no run is active.
+    fn take(&mut self, name: &HarnessName, now: Wall, free: bool) -> Option<Taken> {
+        let taken = match guarded(|| self.find(name, now, free)) {
+            Ok(taken) => taken,
+            Err(Broken) => {
+                self.park();
+                return None;
+            }
+        };
+        self.owes = taken.as_ref().is_some_and(|taken| taken.owes);
+        let until = taken.as_ref().and_then(Taken::settled);
+        if let Some(until) = until {
+            (self.settled, self.fired) = (until, true);
+        }
+        self.plan(name, now);
+        taken.filter(|_| until.is_some())
+    }
+
+    fn find(&self, name: &HarnessName, now: Wall, free: bool) -> Option<Taken> {
+        // The missed ones and one more, one that is just due, and one whose delay is not over.
+        let mut slots = self.latest(now, OWED + 3);
+        let Timetable { expression, timezone, catch_up, catch_up_window, .. } = &self.timetable;
+        let all = || expression.count(self.settled, now, *timezone, self.settled);
+        let mut count = if slots.len() < OWED + 3 { slots.len() as u64 } else { all() };
+        let mut take_last = |slots: &mut Vec<Wall>, fits: &dyn Fn(Wall) -> bool| {
+            let last = slots.pop_if(|slot| fits(*slot));
+            count -= u64::from(last.is_some());
+            last
+        };
+        take_last(&mut slots, &|slot| self.due(name, slot) > now);
+        let fresh = take_last(&mut slots, &|slot| now.since(self.due(name, slot)) <= LATE);
+        let recent = |slot: &&Wall| now.since(**slot) <= *catch_up_window;
+        let owed = match catch_up {
+            CatchUp::None => 0,
+            // The slot that is just due stands for those before it.
+            CatchUp::One => usize::from(fresh.is_none() && slots.last().as_ref().is_some_and(recent)),
+            CatchUp::All => slots.iter().rev().take(OWED).take_while(recent).count(),
+        };
+        let owed = slots.split_off(slots.len() - owed);
+        let missed = match (self.after(self.settled), slots.last()) {
+            (Some(first), Some(last)) => {
+                Some(Stretch { first, last: *last, count: count - owed.len() as u64 })
+            }
+            _ => None,
+        };
+        let in_line = owed.len() + usize::from(fresh.is_some());
+        let first = owed.first().map(|slot| (*slot, true)).or_else(|| fresh.map(|slot| (slot, false)));
+        let waits = *catch_up == CatchUp::All && !owed.is_empty() && !free;
+        let taken = match first {
+            Some(_) if waits => Taken { missed, run: None, owes: true },
+            run => Taken { missed, run, owes: in_line > 1 },
+        };
+        (taken.missed.is_some() || in_line > 0).then_some(taken)
+    }
+
+    /// Gives up what is owed.
+    fn let_go(&mut self, name: &HarnessName, now: Wall) -> Option<Stretch> {
+        if !std::mem::take(&mut self.owes) {
+            return None;
+        }
+        let stretch = guarded(|| {
+            let last = self.latest(now, 2).into_iter().rfind(|slot| self.due(name, *slot) <= now)?;
+            let Timetable { expression, timezone, .. } = &self.timetable;
+            let count = expression.count(self.settled, last, *timezone, self.settled);
+            Some(Stretch { first: self.after(self.settled)?, last, count })
+        });
+        if let Ok(Some(stretch)) = &stretch {
+            self.settled = stretch.last;
+        }
+        self.plan(name, now);
+        stretch.ok().flatten()
+    }
+
+    /// When it wants to be looked at.
+    fn alarm(&self) -> Option<Wall> {
+        self.next.map(|(_, due)| due)
+    }
+
+    /// What the store keeps: until when everything is settled, and of which schedule.
+    fn claim(&self, name: &HarnessName) -> Effect {
+        let expression = identity(&self.timetable);
+        Effect::Record(Record::Fired { harness: name.clone(), expression, at: self.settled })
+    }
+
+    /// When the harness is due next, its delay included.
+    pub(super) fn next(&self) -> Option<Wall> {
+        self.alarm()
     }
 
     pub(super) const fn is_broken(&self) -> bool {
         self.broken
     }
+
+    /// The first slot that should have been taken long ago and is not.
+    pub(super) fn late(&self, name: &HarnessName, now: Wall) -> Option<Wall> {
+        let first = guarded(|| self.after(self.settled)).ok().flatten()?;
+        guarded(|| Some(self.due(name, first))).ok().flatten().filter(|due| now.since(*due) > LATE)?;
+        Some(first)
+    }
+
+    /// The slot after this one.
+    pub(super) fn following(&self, slot: Wall) -> Option<Wall> {
+        guarded(|| self.after(slot)).ok().flatten()
+    }
+}
+
+impl Taken {
+    /// Until when everything has its record.
+    fn settled(&self) -> Option<Wall> {
+        self.run.map(|(slot, _)| slot).or_else(|| self.missed.as_ref().map(|stretch| stretch.last))
+    }
+}
+
+/// By what a schedule is known again: when it is edited, nothing of it was missed.
+fn identity(timetable: &Timetable) -> String {
+    let Timetable { expression, timezone, .. } = timetable;
+    if expression.is_interval() { expression.to_string() } else { format!("{expression} {timezone}") }
 }
 
 /// An evaluation that panicked.
@@ -77,7 +231,7 @@ impl Timer {
 pub(super) struct Broken;
 
 /// SCH-10: a panic in one harness's schedule is that harness's trouble alone.
-pub(super) fn guarded(plan: impl FnOnce() -> Option<Wall>) -> Result<Option<Wall>, Broken> {
+pub(super) fn guarded<T>(plan: impl FnOnce() -> T) -> Result<T, Broken> {
     catch_unwind(AssertUnwindSafe(plan)).map_err(|_| Broken)
 }
 
@@ -86,62 +240,107 @@ impl Supervisor {
     /// unchanged expression keeps its phase (SCH-7).
     pub(super) fn arm(&mut self, name: &HarnessName, turn: &mut Turn) {
         let Some(slot) = self.slots.get_mut(name) else { return };
-        let before = slot.timer.as_ref().and_then(Timer::next);
-        let wanted = slot.harness.timetable().cloned();
-        slot.timer = match (slot.timer.take(), wanted) {
-            (Some(mut timer), Some(wanted))
-                if timer.timetable.expression == wanted.expression
-                    && timer.timetable.timezone == wanted.timezone =>
-            {
+        let before = slot.timer.as_ref().and_then(Timer::alarm);
+        let (kept, now) = (slot.timer.take(), turn.now.wall);
+        slot.timer = slot.harness.timetable().cloned().map(|wanted| match kept {
+            Some(mut timer) if identity(&timer.timetable) == identity(&wanted) => {
                 timer.timetable = wanted;
-                Some(timer)
+                timer.plan(name, now);
+                timer
             }
-            (_, Some(wanted)) => {
-                let text = wanted.expression.as_str();
-                let known = self.firings.get(name).filter(|(of, _)| of == text).map(|(_, at)| *at);
-                let timer = Timer::new(wanted, known, turn.now.wall);
-                turn.effects.extend(timer.armed(name));
-                Some(timer)
+            _ => {
+                let (text, whole) = (wanted.expression.as_str(), identity(&wanted));
+                // Earlier versions did not keep the zone.
+                let known = self.firings.get(name).filter(|(of, _)| *of == whole || of == text);
+                let known = known.map(|(_, at)| *at);
+                let timer = Timer::new(name, wanted, known, now);
+                if known.is_none() {
+                    turn.effects.push(timer.claim(name));
+                    self.firings.insert(name.clone(), (whole, timer.settled));
+                }
+                timer
             }
-            (_, None) => None,
-        };
-        let after = slot.timer.as_ref().and_then(Timer::next);
+        });
+        let (armed, after) = (slot.timer.is_some(), slot.timer.as_ref().and_then(Timer::alarm));
         self.alarms.set_wall(name, before, after);
-    }
-
-    pub(super) fn disarm(&mut self, name: &HarnessName) {
-        let timer = self.slots.get_mut(name).and_then(|slot| slot.timer.take());
-        self.alarms.set_wall(name, timer.and_then(|timer| timer.next), None);
-    }
-
-    /// The clock went back: what was not claimed yet is planned by the new time.
-    pub(super) fn plan_anew(&mut self, turn: &mut Turn) {
-        for (name, slot) in &mut self.slots {
-            let Some(timer) = &mut slot.timer else { continue };
-            let before = timer.next;
-            if timer.last.is_none() && timer.anchor > turn.now.wall {
-                timer.anchor = turn.now.wall;
-                turn.effects.extend(timer.armed(name));
-            }
-            timer.plan(turn.now.wall);
-            self.alarms.set_wall(name, before, timer.next);
+        if !armed {
+            self.forget_schedule(name, turn);
         }
     }
 
-    /// Claims the due slot of a harness and gives it to its machine.
+    /// The timer goes; what the store knows of it stays, for the next daemon.
+    pub(super) fn disarm(&mut self, name: &HarnessName) {
+        let timer = self.slots.get_mut(name).and_then(|slot| slot.timer.take());
+        self.alarms.set_wall(name, timer.and_then(|timer| timer.alarm()), None);
+    }
+
+    /// The schedule is gone from the configuration: should it come back, it has missed nothing.
+    pub(super) fn forget_schedule(&mut self, name: &HarnessName, turn: &mut Turn) {
+        if self.firings.remove(name).is_some() {
+            turn.effects.push(Effect::Record(Record::Disarmed { harness: name.clone() }));
+        }
+    }
+
+    /// The clock went back: what was never claimed is planned by the new time.
+    pub(super) fn plan_anew(&mut self, turn: &mut Turn) {
+        let now = turn.now.wall;
+        for (name, slot) in &mut self.slots {
+            let Some(timer) = &mut slot.timer else { continue };
+            let before = timer.alarm();
+            if !timer.fired && timer.settled > now {
+                timer.settled = now;
+                turn.effects.push(timer.claim(name));
+                self.firings.insert(name.clone(), (identity(&timer.timetable), now));
+            }
+            timer.plan(name, now);
+            self.alarms.set_wall(name, before, timer.alarm());
+        }
+    }
+
+    /// Takes what is due of a harness: a run, a skipped or missed one, in the same turn as the claim.
     pub(super) fn fire(&mut self, name: &HarnessName, turn: &mut Turn) {
-        let Some(timer) = self.slots.get_mut(name).and_then(|slot| slot.timer.as_mut()) else { return };
-        let before = timer.next;
-        let Some(slot) = timer.claim(turn.now.wall) else { return };
-        let (after, expression) = (timer.next, timer.timetable.expression.as_str().to_owned());
+        let Some(slot) = self.slots.get_mut(name) else { return };
+        let free = matches!(slot.machine.standing(), Standing::Idle | Standing::Waiting | Standing::Parked);
+        let Some(timer) = &mut slot.timer else { return };
+        let (before, absent) = (timer.alarm(), timer.absent);
+        let taken = timer.take(name, turn.now.wall, free);
+        self.alarms.set_wall(name, before, timer.alarm());
+        let Some(taken) = taken else { return };
+        timer.absent = false;
         let overlap = match timer.timetable.overlap {
             Overlap::Skip => Firing::Skip,
             Overlap::Queue => Firing::Queue,
             Overlap::Replace => Firing::Replace,
         };
-        self.alarms.set_wall(name, before, after);
-        self.firings.insert(name.clone(), (expression.clone(), slot));
-        turn.effects.push(Effect::Record(Record::Fired { harness: name.clone(), expression, at: slot }));
-        self.drive(name, Order::Fire { slot, overlap }, turn);
+        self.firings.insert(name.clone(), (identity(&timer.timetable), timer.settled));
+        turn.effects.push(timer.claim(name));
+        if let Some(stretch) = taken.missed {
+            self.missed(name, stretch, if absent { DOWN } else { AWAY }, turn);
+        }
+        match taken.run {
+            Some((slot, true)) => self.drive(name, Order::CatchUp { slot, overlap }, turn),
+            Some((slot, false)) => self.drive(name, Order::Fire { slot, overlap }, turn),
+            None => {}
+        }
+    }
+
+    /// Whether missed slots wait for the end of a run.
+    pub(super) fn owes(&self, name: &HarnessName) -> bool {
+        let Some(slot) = self.slots.get(name) else { return false };
+        let rests = matches!(slot.machine.standing(), Standing::Idle | Standing::Parked);
+        rests && slot.timer.as_ref().is_some_and(|timer| timer.owes)
+    }
+
+    /// Somebody stops the harness: it is not to go on with what it owes.
+    pub(super) fn let_go(&mut self, name: &HarnessName, turn: &mut Turn) {
+        let Some(timer) = self.slots.get_mut(name).and_then(|slot| slot.timer.as_mut()) else { return };
+        let before = timer.alarm();
+        let stretch = timer.let_go(name, turn.now.wall);
+        self.alarms.set_wall(name, before, timer.alarm());
+        if let Some(stretch) = stretch {
+            self.firings.insert(name.clone(), (identity(&timer.timetable), timer.settled));
+            turn.effects.push(timer.claim(name));
+            self.missed(name, stretch, LET_GO, turn);
+        }
     }
 }

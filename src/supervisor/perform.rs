@@ -5,11 +5,11 @@
 
 use super::asks::{Answer, line};
 use super::message::{Effect, Rest};
-use super::slot::{Goal, Live, Terms, Waiter};
+use super::slot::{Goal, Live, Waiter};
 use super::{Supervisor, Turn};
 use crate::base::{ExitStatus, HarnessName, Outcome, RunId, Trigger, Wall};
 use crate::lifecycle::{Effect as Decision, End, Event as Order, Request, Standing, signal_name};
-use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run};
+use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run, Stretch};
 
 impl Supervisor {
     /// Gives an order to a harness's machine and performs what it decides.
@@ -35,6 +35,9 @@ impl Supervisor {
         if std::mem::replace(&mut slot.parked, parked) && !parked {
             turn.effects.push(Effect::Unpark { harness: name.clone() });
         }
+        if matches!(slot.machine.standing(), Standing::Idle | Standing::Parked) && slot.timer.is_some() {
+            turn.idle.push(name.clone());
+        }
         if slot.is_over() {
             self.slots.remove(name);
             self.firings.remove(name);
@@ -44,7 +47,7 @@ impl Supervisor {
     fn perform(&mut self, name: &HarnessName, decision: Decision, turn: &mut Turn) {
         match decision {
             Decision::Launch { run, request, attempt } => self.launch(name, run, request, attempt, turn),
-            Decision::Cancel(run) => turn.effects.push(Effect::Cancel { run }),
+            Decision::Cancel(run) => self.cancel(run, turn),
             Decision::StopTree(run) => turn.effects.push(Effect::StopTree { run }),
             Decision::KillTree(run) => turn.effects.push(Effect::KillTree { run }),
             Decision::Ended { run, end, status } => self.ended(name, run, end, status, turn),
@@ -62,37 +65,37 @@ impl Supervisor {
             Decision::Flapping { exits } => {
                 turn.effects.push(Effect::Emit(EventKind::Flapping { harness: name.clone(), exits }));
             }
+            Decision::Awaits { run, request } => self.awaits(name, run, request, turn),
             Decision::Skipped { slot, cause } => self.skipped(name, slot, cause, turn),
             Decision::Dropped => self.dropped(name, turn),
         }
     }
 
-    fn row(&self, name: &HarnessName, id: RunId, request: Request, attempt: u32) -> Option<Run> {
+    pub(super) fn row(&self, name: &HarnessName, id: RunId, request: Request, attempt: u32) -> Option<Run> {
         let harness = &self.slots.get(name)?.harness;
         let (adapter, hash) = (harness.adapter.id().to_owned(), harness.definition_hash.clone());
         let run = Run::new(id, name.clone(), request.trigger, adapter, hash);
         Some(Run { attempt, planned_at: request.planned_at, ..run })
     }
 
-    fn launch(&mut self, name: &HarnessName, id: RunId, request: Request, attempt: u32, turn: &mut Turn) {
-        let Some(row) = self.row(name, id, request, attempt) else { return };
+    fn awaits(&mut self, name: &HarnessName, id: RunId, request: Request, turn: &mut Turn) {
+        let row = self.row(name, id, request, 1);
         let Some(slot) = self.slots.get_mut(name) else { return };
-        let run = Run { started_at: Some(turn.now.wall), ..row };
-        let harness = slot.harness.clone();
-        for waiter in &mut slot.waiters {
-            waiter.run.get_or_insert(id);
-        }
-        slot.live = Some(Live { run: run.clone(), terms: Terms::of(&harness), refusal: None });
-        self.runs.insert(id, name.clone());
-        let trigger = request.trigger;
-        turn.effects.extend([
-            Effect::Record(Record::RunStarted(run.clone())),
-            Effect::Emit(EventKind::RunStarted { run }),
-            Effect::Launch { run: id, harness, trigger, attempt },
-        ]);
+        slot.awaited.clone_from(&row);
+        turn.effects.extend(row.map(|row| Effect::Record(Record::RunQueued(row))));
     }
 
     fn skipped(&mut self, name: &HarnessName, slot: Wall, cause: String, turn: &mut Turn) {
+        let known = self.slots.get_mut(name);
+        let awaited = known.and_then(|known| known.awaited.take_if(|row| row.planned_at == Some(slot)));
+        if let Some(row) = awaited {
+            let (outcome, ended_at) = (Some(Outcome::Skipped), Some(turn.now.wall));
+            let run = Run { outcome, ended_at, cause: Some(cause), ..row };
+            turn.effects.push(Effect::Record(Record::RunEnded(run.clone())));
+            self.notify(&run, turn);
+            turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
+            return;
+        }
         let id = self.chance.run_id(turn.now.wall);
         let request = Request { trigger: Trigger::Schedule, planned_at: Some(slot) };
         let Some(row) = self.row(name, id, request, 1) else { return };
@@ -106,6 +109,18 @@ impl Supervisor {
         turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
     }
 
+    /// A stretch of slots that nobody ran (SCH-11).
+    pub(super) fn missed(&mut self, name: &HarnessName, stretch: Stretch, cause: &str, turn: &mut Turn) {
+        let id = self.chance.run_id(turn.now.wall);
+        let request = Request { trigger: Trigger::Schedule, planned_at: Some(stretch.last) };
+        let Some(row) = self.row(name, id, request, 1) else { return };
+        let (outcome, cause) = (Some(Outcome::Missed), Some(cause.to_owned()));
+        let run = Run { outcome, cause, missed: Some(stretch), ..row };
+        turn.effects.push(Effect::Record(Record::Skipped(run.clone())));
+        self.notify(&run, turn);
+        turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run }));
+    }
+
     fn ended(
         &mut self,
         name: &HarnessName,
@@ -115,6 +130,7 @@ impl Supervisor {
         turn: &mut Turn,
     ) {
         self.runs.remove(&id);
+        self.queue.release(id);
         let Some(slot) = self.slots.get_mut(name) else { return };
         let Some(Live { mut run, refusal, .. }) = slot.live.take() else { return };
         run.ended_at = Some(turn.now.wall);
@@ -135,7 +151,7 @@ impl Supervisor {
         turn.effects.push(Effect::Record(Record::RunEnded(run.clone())));
         self.notify(&run, turn);
         turn.effects.push(Effect::Emit(EventKind::RunEnded { run: run.clone() }));
-        if skipped && run.trigger == Trigger::Schedule {
+        if skipped && matches!(run.trigger, Trigger::Schedule | Trigger::CatchUp) {
             turn.effects.push(Effect::Emit(EventKind::FiringSkipped { run: run.clone() }));
         }
         for waiter in waiters {

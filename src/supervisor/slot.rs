@@ -78,6 +78,8 @@ pub(super) struct Slot {
     pub(super) harness: Arc<Harness>,
     pub(super) machine: Machine,
     pub(super) live: Option<Live>,
+    /// The row of a slot that waits for the present run to end.
+    pub(super) awaited: Option<Run>,
     pub(super) timer: Option<Timer>,
     pub(super) waiters: Vec<Waiter>,
     pub(super) last_run: Option<Run>,
@@ -97,6 +99,7 @@ impl Slot {
             harness,
             machine: Machine::new(),
             live: None,
+            awaited: None,
             timer: None,
             waiters: Vec::new(),
             last_run,

@@ -109,6 +109,7 @@ impl Supervisor {
         let Some(slot) = self.slots.get(name) else { return Some(Err(unknown(name))) };
         let standing = slot.machine.standing();
         self.remember(name, false, turn);
+        self.let_go(name, turn);
         let run = match standing {
             Standing::Idle => return Some(Ok(line(name, "already-stopped", None))),
             Standing::Parked | Standing::Waiting => None,

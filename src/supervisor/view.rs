@@ -11,13 +11,21 @@ impl Supervisor {
     /// One harness as `list` shows it.
     #[must_use]
     pub fn view(&self, name: &HarnessName) -> Option<HarnessView> {
-        self.slots.get(name).map(|slot| slot.view())
+        self.slots.get(name).map(|slot| self.shown(slot))
     }
 
     /// All harnesses by name.
     #[must_use]
     pub fn views(&self) -> Vec<HarnessView> {
-        self.slots.values().map(|slot| slot.view()).collect()
+        self.slots.values().map(|slot| self.shown(slot)).collect()
+    }
+
+    /// A harness, with what it waits for in the queue.
+    fn shown(&self, slot: &Slot) -> HarnessView {
+        let view = slot.view();
+        let reason = view.run.and_then(|run| self.queue.reason(run));
+        let queued = reason.map(|reason| Waiting { reason, until: None });
+        HarnessView { waiting: view.waiting.or(queued), ..view }
     }
 
     /// Who needs a person.
@@ -89,7 +97,7 @@ fn waiting(wait: Wait) -> Waiting {
 }
 
 /// Whether somebody should look at a run that ended so and is not made good yet.
-pub(super) const fn is_bad(outcome: Outcome) -> bool {
+const fn is_bad(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped => false,
         Outcome::Failed

@@ -48,20 +48,26 @@ pub enum Record {
         /// What the program says.
         version: String,
     },
-    /// A run ended: its whole final row.
+    /// A run ended: its whole final row, which replaces what is there of it.
     RunEnded(Run),
     /// A run whose supervisor went away: closed if it is still open, else left as it ended.
     RunLost(Run),
     /// A slot fell due and was not run, or a stretch of slots was missed.
     Skipped(Run),
-    /// A slot of a schedule is claimed: it must never be claimed again, not even after a power cut.
+    /// A slot of a schedule is claimed, and each before it: none may ever be claimed again, not even
+    /// after a power cut.
     Fired {
         /// The harness.
         harness: HarnessName,
-        /// Its expression, as written.
+        /// Its expression, with its zone where that matters.
         expression: String,
-        /// The slot.
+        /// The slot; or when the schedule was armed: slots until then are none of its.
         at: Wall,
+    },
+    /// A schedule is gone from the configuration: should it come back, it has missed nothing.
+    Disarmed {
+        /// The harness.
+        harness: HarnessName,
     },
     /// Whether a resident harness is meant to run (LIF-2).
     Intent {

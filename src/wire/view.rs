@@ -419,6 +419,9 @@ pub struct StatusView {
     pub harnesses: BTreeMap<State, usize>,
     /// What needs a person.
     pub attention: Vec<Attention>,
+    /// The jobs that are late, parked or failed their last run: what `status --check` looks at (SCH-11).
+    #[serde(default)]
+    pub problems: Vec<Attention>,
     /// What is wrong with the daemon itself, in words.
     #[serde(default)]
     pub trouble: Vec<String>,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
+mod audit;
 mod bad_input;
 mod checks;
 mod control;
@@ -11,6 +12,7 @@ mod hazards;
 mod limits;
 mod notices;
 mod once;
+mod outcomes;
 mod output;
 mod parking;
 mod receipts;
@@ -19,6 +21,7 @@ mod reload;
 mod robust;
 mod scenarios;
 mod schedules;
+mod store;
 mod support;
 mod terminal;
 mod tour;

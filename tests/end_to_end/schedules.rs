@@ -114,3 +114,32 @@ fn schedule_next_prints_the_next_firings() {
         "{wrong:?}"
     );
 }
+
+/// SCH-11: a health check: `status --check` exits 0 while every job is well, 1 with the name and the cause
+/// while one is not, 3 without a daemon; as JSON, too.
+#[test]
+fn status_check_tells_which_job_is_not_well() {
+    let mut home = Home::new("");
+    let good = home.text("good");
+    home.configure(&format!("[harness.job]\noneshot = true\ncmd = \"test\"\nargs = [\"-e\", {good:?}]\n"));
+    assert_eq!(home.harnessd(&["status", "--check"]).code, 3);
+    home.start_daemon();
+    let well = home.ok(&["status", "--check"]);
+    assert_eq!((well.out.as_str(), well.err.as_str()), ("every job is well\n", ""));
+    home.harnessd(&["start", "job", "--wait"]);
+    let said = home.harnessd(&["status", "--check"]);
+    let expected = "job: failed: its last run ended `failed`: exit status 1\n";
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (1, expected, ""));
+    let said = home.harnessd(&["status", "--check", "--json"]);
+    assert_eq!(said.code, 1);
+    assert_eq!(
+        said.json()["problems"],
+        serde_json::json!([
+            {"harness": "job", "reason": "failed: its last run ended `failed`: exit status 1"}
+        ])
+    );
+    home.ok(&["status", "--json"]);
+    home.write("good", "");
+    home.ok(&["start", "job", "--wait"]);
+    home.ok(&["status", "--check"]);
+}

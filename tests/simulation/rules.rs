@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use harnessd::base::{HarnessName, Mono, Now, Outcome, RunId, State, Trigger, Wall};
 use harnessd::config::Harness;
-use harnessd::supervisor::{Effect, Supervisor, Ticket};
-use harnessd::wire::{EventKind, Record, Run};
+use harnessd::supervisor::{Effect, Event, Supervisor, Ticket};
+use harnessd::wire::{EventKind, HarnessView, Record, Run, WaitingReason};
 
 use serde_json::Value;
 
 use crate::shell::Shell;
-use crate::world::{CAP, WINDOW};
+use crate::world::{CAP, HEARD, WINDOW};
 
 /// A rule that was broken.
 pub(crate) type Verdict = Result<(), String>;
@@ -20,8 +20,20 @@ pub(crate) type Verdict = Result<(), String>;
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Leave {
     pub(crate) asked: bool,
-    pub(crate) fired: bool,
+    /// Slots that are claimed to be run and were not launched yet.
+    pub(crate) fired: u32,
     pub(crate) policy: bool,
+    /// The login of a parked harness has changed.
+    pub(crate) login: bool,
+}
+
+/// A limit that a run has met.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    /// When the run ended.
+    met: Now,
+    /// How long it is to be waited for, at least and at most.
+    wait: (Duration, Duration),
 }
 
 /// What is known of one harness.
@@ -41,7 +53,11 @@ struct Known {
     quick: u32,
     /// The last launch met a run of another process.
     met: bool,
-    slots: BTreeSet<Wall>,
+    last: Option<Outcome>,
+    /// What the last run met, if it was a limit.
+    limit: Option<Limit>,
+    /// Limits since anything else happened.
+    limits: u32,
 }
 
 /// The books of a history.
@@ -50,6 +66,12 @@ pub(crate) struct Rules {
     known: BTreeMap<HarnessName, Known>,
     open: BTreeSet<RunId>,
     recorded: BTreeSet<RunId>,
+    /// Runs that are recorded and wait.
+    queued: BTreeSet<RunId>,
+    /// Runs whose agent has stated a result while it ran.
+    stated: BTreeSet<RunId>,
+    /// Runs that somebody who wants to was told of.
+    heard: BTreeSet<RunId>,
     pub(crate) asked: BTreeSet<Ticket>,
     /// The last request that led to no start: refused, or it runs already.
     pub(crate) denied: Option<Ticket>,
@@ -57,7 +79,7 @@ pub(crate) struct Rules {
     pub(crate) events: BTreeMap<&'static str, u32>,
 }
 
-fn rule(holds: bool, text: impl FnOnce() -> String) -> Verdict {
+pub(crate) fn rule(holds: bool, text: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(text()) }
 }
 
@@ -66,11 +88,18 @@ impl Rules {
         &mut self.known.entry(name.clone()).or_default().leave
     }
 
-    /// The definition is another one: its delays and slots cannot be compared with those before.
+    /// The daemon went away with all that it knew.
+    pub(crate) fn crashed(&mut self) {
+        self.known.clear();
+        self.open.clear();
+        self.queued.clear();
+        self.asked.clear();
+    }
+
+    /// The definition is another one: its delays cannot be compared with those before.
     pub(crate) fn redefined(&mut self, name: &HarnessName) {
         let known = self.known.entry(name.clone()).or_default();
         known.delay = None;
-        known.slots.clear();
     }
 
     /// The harness is gone.
@@ -82,9 +111,14 @@ impl Rules {
         *self.events.entry(event).or_default() += 1;
     }
 
-    /// Checks one effect before it is performed. `rearmed`: the clock has just gone
-    /// back, so a claim of this very instant may be a phase that begins anew.
-    pub(crate) fn check(&mut self, effect: &Effect, shell: &Shell, now: Now, rearmed: bool) -> Verdict {
+    pub(crate) fn hear(&mut self, event: &Event) {
+        if let Event::Reported { run, .. } = event {
+            self.stated.insert(*run);
+        }
+    }
+
+    /// Checks one effect before it is performed.
+    pub(crate) fn check(&mut self, effect: &Effect, shell: &Shell, now: Now) -> Verdict {
         match effect {
             Effect::Launch { run, harness, trigger, .. } => self.launch(*run, harness, *trigger, shell, now),
             Effect::Cancel { run } => {
@@ -93,7 +127,7 @@ impl Rules {
             Effect::StopTree { run } | Effect::KillTree { run } => {
                 rule(shell.has(*run), || format!("signal to {run}, of which nothing is alive"))
             }
-            Effect::Record(record) => self.record(record, shell, now, rearmed),
+            Effect::Record(record) => self.record(record, shell, now),
             Effect::Emit(EventKind::StateChanged { harness, from, to }) => {
                 let known = self.known.entry(harness.clone()).or_default();
                 let before = known.shown.replace(*to).unwrap_or(State::Stopped);
@@ -103,11 +137,24 @@ impl Rules {
                 self.count("flapping");
                 Ok(())
             }
-            Effect::Emit(_)
-            | Effect::Check { .. }
-            | Effect::Park { .. }
-            | Effect::Unpark { .. }
-            | Effect::Notify { .. } => Ok(()),
+            Effect::Check { run, harness } => {
+                let free = !shell.lives(&harness.name) && self.open.contains(run);
+                rule(free, || format!("a check of {run}, which is over or still alive"))
+            }
+            Effect::Park { harness } => {
+                self.count("parked");
+                rule(!shell.lives(&harness.name), || format!("{} is parked alive", harness.name))
+            }
+            Effect::Unpark { harness } => {
+                rule(shell.is_parked(harness), || format!("{harness} is unparked, which is not parked"))
+            }
+            Effect::Notify { run, .. } => {
+                let wanted = run.outcome.is_some_and(|outcome| HEARD.contains(&outcome));
+                let known = self.recorded.contains(&run.id) && !self.open.contains(&run.id);
+                let once = self.heard.insert(run.id);
+                rule(wanted && known && once, || format!("{} is told unasked, early or twice", run.id))
+            }
+            Effect::Emit(_) => Ok(()),
             Effect::Reply { ticket, result } => {
                 let running = |reply: &Value| reply["harnesses"][0]["result"] == "already-running";
                 if result.as_ref().map_or(true, running) {
@@ -131,32 +178,64 @@ impl Rules {
         rule(self.open.contains(&run), || format!("{run} is launched before its record"))?;
         let known = self.known.entry(name.clone()).or_default();
         let allowed = match trigger {
-            Trigger::Schedule => std::mem::take(&mut known.leave.fired),
+            Trigger::Schedule | Trigger::CatchUp => {
+                let fired = known.leave.fired;
+                known.leave.fired = fired.saturating_sub(1);
+                fired > 0
+            }
             Trigger::Restart => known.leave.policy,
             _ => std::mem::take(&mut known.leave.asked),
         };
         rule(allowed, || format!("{name} is launched by {trigger} though nobody wants it"))?;
+        // A parked harness is started by hand, or by its policy once its login has changed.
+        let login = std::mem::take(&mut known.leave.login);
+        let freed = match trigger {
+            Trigger::Restart => login,
+            Trigger::Schedule | Trigger::CatchUp => false,
+            _ => true,
+        };
+        rule(freed || !shell.is_parked(name), || format!("{name} is launched by {trigger} while parked"))?;
+        if let Some(Limit { met, wait: (least, _) }) = known.limit.take()
+            && trigger == Trigger::Restart
+        {
+            let passed = now.mono.since(met.mono) >= least || now.wall.since(met.wall) >= least;
+            rule(passed, || format!("{name} is launched before its limit is over"))?;
+        }
         known.leave.policy = trigger != Trigger::Once;
         known.launched = now.mono;
         if trigger != Trigger::Restart {
-            (known.failures, known.quick, known.delay) = (0, 0, None);
+            (known.failures, known.quick, known.delay, known.limits) = (0, 0, None, 0);
         }
         Ok(())
     }
 
-    fn record(&mut self, record: &Record, shell: &Shell, now: Now, rearmed: bool) -> Verdict {
+    fn record(&mut self, record: &Record, shell: &Shell, now: Now) -> Verdict {
         match record {
             Record::RunLost(_) => panic!("the core closes no run as lost"),
             Record::RunStarted(run) => {
-                let new = self.recorded.insert(run.id) && self.open.insert(run.id);
-                rule(new && run.outcome.is_none(), || format!("{} is started twice", run.id))
+                let new = self.queued.remove(&run.id) || self.recorded.insert(run.id);
+                let started = run.outcome.is_none() && run.started_at == Some(now.wall);
+                rule(new && started, || format!("{} is started twice", run.id))?;
+                if self.open.insert(run.id) {
+                    self.slot(run);
+                }
+                Ok(())
             }
             Record::RunEnded(run) => {
                 rule(!shell.has(run.id), || format!("{} is ended while something of it is alive", run.id))?;
                 rule(self.open.remove(&run.id), || format!("{} is ended twice", run.id))?;
+                if self.queued.remove(&run.id) && run.planned_at.is_some() {
+                    let fired = &mut self.leave(&run.harness).fired;
+                    *fired = fired.saturating_sub(1);
+                }
                 let said = run.cause.is_none() == (run.outcome == Some(Outcome::Ok));
                 rule(said && run.ended_at == Some(now.wall), || {
                     format!("{run:?} does not say how it ended")
+                })?;
+                let limit = matches!(run.outcome, Some(Outcome::RateLimited | Outcome::Overloaded));
+                rule(run.until.is_none() || limit, || format!("{} waits for no limit", run.id))?;
+                rule(!run.lingered || self.stated.contains(&run.id), || {
+                    format!("{} lingered, which had stated nothing", run.id)
                 })?;
                 self.ended(run, now);
                 Ok(())
@@ -165,17 +244,25 @@ impl Rules {
                 self.count("skipped");
                 rule(self.recorded.insert(run.id), || format!("{} is recorded twice", run.id))
             }
-            Record::Fired { harness, at, .. } if !(rearmed && *at == now.wall) => {
-                let known = self.known.entry(harness.clone()).or_default();
-                known.leave.fired = true;
-                let new = known.slots.insert(*at);
-                rule(new && *at <= now.wall, || format!("{harness}: slot {} again", at.rfc3339()))
+            Record::RunQueued(run) => {
+                let new = self.recorded.insert(run.id) && self.open.insert(run.id);
+                rule(new && run.outcome.is_none(), || format!("{} is recorded twice", run.id))?;
+                self.queued.insert(run.id);
+                self.slot(run);
+                Ok(())
             }
             Record::Fired { .. }
-            | Record::RunQueued(_)
+            | Record::Disarmed { .. }
             | Record::RunSpawned { .. }
             | Record::RunVersion { .. }
             | Record::Intent { .. } => Ok(()),
+        }
+    }
+
+    /// The run of a slot has its row: it may be launched until somebody stops the harness.
+    fn slot(&mut self, run: &Run) {
+        if run.planned_at.is_some() {
+            self.leave(&run.harness).fired += 1;
         }
     }
 
@@ -187,12 +274,25 @@ impl Rules {
         if known.met {
             return;
         }
+        known.last = Some(outcome);
         let quick = now.mono.since(known.launched) < WINDOW;
+        if matches!(outcome, Outcome::RateLimited | Outcome::Overloaded) {
+            // It is no part of any count but its own.
+            known.quick = if quick { known.quick } else { 0 };
+            known.limit = Some(Limit { met: now, wait: wait(run, known.limits, now.wall) });
+            known.limits += 1;
+            return;
+        }
+        (known.limit, known.limits) = (None, 0);
+        if outcome == Outcome::AuthRequired {
+            known.quick = if quick { known.quick } else { 0 };
+            return;
+        }
         known.quick = if quick { known.quick + 1 } else { 0 };
         match outcome {
             Outcome::Ok => known.failures = 0,
-            Outcome::Failed | Outcome::Timeout | Outcome::SpawnFailed => known.failures += 1,
-            _ => {}
+            Outcome::Stopped | Outcome::Replaced => {}
+            _ => known.failures += 1,
         }
     }
 
@@ -203,8 +303,19 @@ impl Rules {
             let known = self.known.entry(name.clone()).or_default();
             let shown = known.shown.unwrap_or(State::Stopped);
             rule(shown == view.state, || format!("{name}: told {shown}, is {}", view.state))?;
-            let Some(until) = view.waiting.and_then(|waiting| waiting.until) else { continue };
+            let spent = max_attempts != 0 && known.failures >= max_attempts;
+            let failed = view.state != State::Failed || spent || known.last == Some(Outcome::SpawnFailed);
+            rule(failed, || format!("{name} is given up after {} failures", known.failures))?;
+            let Some((reason, until)) = waits(&view) else { continue };
             if known.until.replace(until) == Some(until) {
+                continue;
+            }
+            if reason == WaitingReason::Limit {
+                let wait = until.since(now.wall);
+                let bounds = known.limit.map(|limit| limit.wait);
+                rule(bounds.is_some_and(|(least, most)| wait >= least && wait <= most), || {
+                    format!("{name} waits {wait:?} for a limit, not {bounds:?}")
+                })?;
                 continue;
             }
             let Some(harness) = fleet.harness(&name) else { continue };
@@ -236,5 +347,26 @@ impl Rules {
     pub(crate) fn close(&self) -> Verdict {
         rule(self.open.is_empty(), || format!("never ended: {:?}", self.open))?;
         rule(self.asked.is_empty(), || format!("never answered: {:?}", self.asked))
+    }
+}
+
+fn waits(view: &HarnessView) -> Option<(WaitingReason, Wall)> {
+    let waiting = view.waiting.as_ref()?;
+    Some((waiting.reason, waiting.until?))
+}
+
+/// How long a limit is waited for, at least and at most: until its stated time and 10 % or five
+/// minutes longer, or for a pause that grows with each limit in a row, if there is no such time.
+fn wait(run: &Run, before: u32, now: Wall) -> (Duration, Duration) {
+    let minutes = |count: u64| Duration::from_secs(count * 60);
+    let stated = run.until.map(|until| until.since(now));
+    match stated.filter(|wait| !wait.is_zero() && *wait <= minutes(8 * 24 * 60)) {
+        Some(wait) => (wait, wait + (wait / 10).min(minutes(5))),
+        None => {
+            let first = if run.outcome == Some(Outcome::Overloaded) { 30 } else { 60 };
+            let pause = Duration::from_secs(first << before.min(10)).min(minutes(30));
+            // Shown times are cut to microseconds.
+            (pause * 9 / 10 - Duration::from_micros(1), pause * 11 / 10)
+        }
     }
 }

@@ -6,31 +6,44 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 use harnessd::adapter::Registry;
-use harnessd::base::{HarnessName, Mono, Now, State, Wall};
-use harnessd::config::{Configuration, DaemonSettings, Harness, Mode, Origin, Timetable, Watch, Work};
+use harnessd::base::{HarnessName, Mono, Now, Outcome, State, Wall};
+use harnessd::config::{
+    Check, Configuration, DaemonSettings, Harness, Mode, Notify, Origin, Timetable, Watch, Work,
+};
 use harnessd::lifecycle::RestartPolicy;
-use harnessd::schedule::{Overlap, Schedule};
+use harnessd::schedule::{CatchUp, Overlap, Schedule};
 use harnessd::supervisor::{Event, Remembered, Supervisor, Ticket};
 
 use crate::dice::Dice;
+use crate::ledger::Ledger;
 use crate::rules::{Rules, Verdict};
 use crate::shell::Shell;
 
 const NAMES: [&str; 4] = ["a", "b", "web/c", "web/d"];
+/// Bounds of the runs that go on at once.
+const BOUNDS: [Option<u32>; 4] = [None, Some(1), Some(1), Some(2)];
 pub(crate) const CAP: Duration = Duration::from_secs(60);
 pub(crate) const WINDOW: Duration = Duration::from_secs(30);
 
+/// Of which outcomes somebody wants to hear.
+pub(crate) const HEARD: &[Outcome] =
+    &[Outcome::Failed, Outcome::AuthRequired, Outcome::CheckFailed, Outcome::Skipped, Outcome::RateLimited];
+
 pub(crate) struct World {
-    dice: Dice,
-    fleet: Supervisor,
-    now: Now,
-    shell: Shell,
+    pub(crate) dice: Dice,
+    pub(crate) fleet: Supervisor,
+    pub(crate) now: Now,
+    pub(crate) shell: Shell,
     pub(crate) rules: Rules,
-    harnesses: BTreeMap<HarnessName, Harness>,
+    pub(crate) ledger: Ledger,
+    pub(crate) harnesses: BTreeMap<HarnessName, Harness>,
     max_attempts: u32,
     tickets: u64,
     version: u64,
-    rearmed: bool,
+    /// `max_parallel_runs`.
+    bound: Option<u32>,
+    /// Events so far.
+    pub(crate) steps: u64,
     /// What happened, when somebody wants to know.
     pub(crate) trace: Option<Vec<String>>,
 }
@@ -42,14 +55,16 @@ impl World {
         Self {
             fleet: Supervisor::new(dice.next()),
             max_attempts: *dice.pick(&[0, 1, 3, 10]),
+            bound: *dice.pick(&BOUNDS),
             dice,
             now,
             shell: Shell::default(),
             rules: Rules::default(),
+            ledger: Ledger::default(),
             harnesses: BTreeMap::new(),
             tickets: 0,
             version: 0,
-            rearmed: false,
+            steps: 0,
             trace: traced.then(Vec::new),
         }
     }
@@ -66,8 +81,8 @@ impl World {
         }
         let (configuration, remembered) = (self.configuration(), Remembered::default());
         self.tell(Event::Boot { configuration, remembered })?;
-        for _ in 0..40 + self.dice.roll(80) {
-            self.step()?;
+        for _ in 0..60 + self.dice.roll(120) {
+            if self.dice.chance(1) { self.crash()? } else { self.step()? }
         }
         let at_once = self.dice.chance(20);
         self.tell(Event::Shutdown { at_once })?;
@@ -102,7 +117,7 @@ impl World {
         self.pass(first.since(self.now.mono));
         match shell {
             Some((at, run)) if at <= self.now.mono => {
-                let event = self.shell.step(run, self.now.mono, &mut self.dice);
+                let event = self.shell.step(run, self.now, &mut self.dice);
                 self.tell(event)
             }
             _ if due.is_some_and(|at| at <= self.now.mono) => {
@@ -116,29 +131,41 @@ impl World {
         }
     }
 
-    fn pass(&mut self, time: Duration) {
+    pub(crate) fn pass(&mut self, time: Duration) {
         self.now = Now { mono: self.now.mono + time, wall: self.now.wall + time };
     }
 
-    fn tell(&mut self, event: Event) -> Verdict {
-        if let Some(trace) = &mut self.trace {
-            trace.push(format!("{:?} {}: {}", self.now.mono.0, self.now.wall.rfc3339(), brief(&event)));
-        }
+    pub(crate) fn tell(&mut self, event: Event) -> Verdict {
+        let now = self.now;
+        self.note(|| format!("{:?} {}: {}", now.mono.0, now.wall.rfc3339(), brief(&event)));
+        self.steps += 1;
+        self.rules.hear(&event);
         let effects = self.fleet.handle(event, self.now);
         for effect in &effects {
-            if let Some(trace) = &mut self.trace {
-                trace.push(format!("    {}", brief(effect)));
-            }
-            self.rules.check(effect, &self.shell, self.now, self.rearmed)?;
+            self.note(|| format!("    {}", brief(effect)));
+            self.rules.check(effect, &self.shell, self.now)?;
+            self.ledger.check(effect, self.bound)?;
             self.shell.perform(effect, self.now.mono, &mut self.dice);
         }
-        self.rearmed = false;
+        self.ledger.close_turn(&self.fleet, self.bound)?;
         for name in self.harnesses_known() {
             if self.fleet.harness(&name).is_none() {
                 self.rules.forgotten(&name);
             }
         }
         self.rules.survey(&self.fleet, self.max_attempts, self.now)
+    }
+
+    /// Keeps a line for the trace, if somebody wants one.
+    pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(line());
+        }
+    }
+
+    /// The name of some harness.
+    pub(crate) fn name(&mut self) -> &'static str {
+        self.dice.pick(&NAMES)
     }
 
     fn harnesses_known(&self) -> Vec<HarnessName> {
@@ -151,7 +178,7 @@ impl World {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         let (names, wait) = (vec![name.clone()], self.dice.chance(40));
-        match self.dice.roll(20) {
+        match self.dice.roll(23) {
             0..5 => self.order(&name, Event::Start { ticket, names, wait }, ticket),
             5..9 => {
                 self.rules.asked.insert(ticket);
@@ -168,7 +195,8 @@ impl World {
             }
             14..17 => self.reload(text),
             17 => self.jump(),
-            18 if self.dice.chance(10) => self.tell(Event::Shutdown { at_once: wait }),
+            18..21 => self.log_in(name),
+            21 if self.dice.chance(10) => self.tell(Event::Shutdown { at_once: wait }),
             _ => self.tell(Event::Tick),
         }
     }
@@ -187,11 +215,10 @@ impl World {
         Ok(())
     }
 
-    fn jump(&mut self) -> Verdict {
-        let by = self.dice.time(Duration::from_secs(6 * 3600));
-        self.rearmed = self.dice.chance(50);
-        self.now.wall = if self.rearmed { self.now.wall - by } else { self.now.wall + by };
-        self.tell(Event::Tick)
+    /// The files with the login of an agent change, whether or not anybody watches them.
+    fn log_in(&mut self, harness: HarnessName) -> Verdict {
+        self.rules.leave(&harness).login = self.shell.is_parked(&harness);
+        self.tell(Event::LoginChanged { harness })
     }
 
     fn reload(&mut self, text: &str) -> Verdict {
@@ -205,22 +232,36 @@ impl World {
             self.rules.leave(&name).asked |= added && self.harnesses[&name].enabled;
         }
         self.rules.redefined(&name);
-        self.rearmed = true;
+        if self.dice.chance(20) {
+            self.bound = *self.dice.pick(&BOUNDS);
+        }
         let configuration = self.configuration();
         self.tell(Event::Configure(configuration))
     }
 
-    fn define(&mut self, text: &str) {
+    pub(crate) fn define(&mut self, text: &str) {
         let dice = &mut self.dice;
         self.version += 1;
         let restart = *dice.pick(RestartPolicy::ALL);
         let expression = *dice.pick(&["@every 45s", "@every 10m", "@hourly"]);
         let schedule = dice.chance(60).then(|| Timetable {
             overlap: *dice.pick(&[Overlap::Skip, Overlap::Queue, Overlap::Replace]),
+            jitter: dice.time(Duration::from_secs(90)) * u32::from(dice.chance(20)),
+            catch_up: *dice.pick(CatchUp::ALL),
+            catch_up_window: dice.time(Duration::from_secs(7200)),
             ..Timetable::new(Schedule::parse(expression).unwrap(), Tz::UTC)
         });
         let timeout = dice.chance(40).then(|| dice.time(Duration::from_secs(90)));
-        let oneshot = Mode::OneShot { restart, schedule, timeout, watch: Watch::default() };
+        let watch = Watch {
+            first_output_timeout: dice.chance(30).then(|| dice.time(Duration::from_secs(60))),
+            idle_timeout: dice.chance(30).then(|| dice.time(Duration::from_secs(60))),
+            linger_timeout: Duration::from_secs(*dice.pick(&[0, 1, 30])),
+            check: dice.chance(40).then(|| Check {
+                command: vec!["x".to_owned()],
+                timeout: dice.time(Duration::from_secs(30)),
+            }),
+        };
+        let oneshot = Mode::OneShot { restart, schedule, timeout, watch };
         let mode = if dice.chance(50) { Mode::Resident { restart } } else { oneshot };
         let name = HarnessName::parse(text).unwrap();
         let harness = Harness {
@@ -232,12 +273,12 @@ impl World {
             mode,
             enabled: dice.chance(40),
             restart_delay: Duration::from_secs(*dice.pick(&[0, 1, 1, 5, 90])),
-            workdir: None,
+            workdir: dice.chance(50).then(|| "/w".into()),
             env_file: None,
             env: BTreeMap::new(),
             skill_paths: Vec::new(),
             use_default_skill_paths: true,
-            exclusive: false,
+            exclusive: dice.chance(40),
             memory_max: None,
             cpu_weight: None,
             tty: false,
@@ -252,7 +293,7 @@ impl World {
         self.harnesses.insert(name, harness);
     }
 
-    fn configuration(&self) -> Arc<Configuration> {
+    pub(crate) fn configuration(&self) -> Arc<Configuration> {
         let harnesses = self.harnesses.iter();
         Arc::new(Configuration {
             daemon: DaemonSettings {
@@ -261,11 +302,16 @@ impl World {
                 crash_loop_window: WINDOW,
                 max_attempts: self.max_attempts,
                 backoff_max: CAP,
+                max_parallel_runs: self.bound,
                 ..DaemonSettings::default()
             },
             harnesses: harnesses.map(|(name, one)| (name.clone(), Arc::new(one.clone()))).collect(),
             registry: Registry::builtin(),
-            notify: None,
+            notify: Some(Arc::new(Notify {
+                command: vec!["x".to_owned()],
+                on: HEARD.to_vec(),
+                timeout: Duration::from_secs(1),
+            })),
             files: Vec::new(),
         })
     }

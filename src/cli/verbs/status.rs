@@ -1,20 +1,29 @@
-//! `status`: the daemon, its configuration and what needs attention.
+//! `status`: the daemon, its configuration and what needs attention; or, for a health check, whether all is well.
 
 use std::process::ExitCode;
 
 use super::read;
+use crate::cli::args::StatusArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::wire::{ConfigState, Op, StatusView};
 
-pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &StatusArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     let answer = context.call(Op::Status)?;
     if out.is_json() {
         out.json(&answer)?;
-        return Ok(ExitCode::SUCCESS);
+        let well = !args.check || read::<StatusView>(answer)?.problems.is_empty();
+        return Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let status: StatusView = read(answer)?;
+    if args.check {
+        return check(&status, out);
+    }
     out.line(&format!(
         "harnessd {}, pid {}, since {}",
         status.version,
@@ -54,4 +63,16 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         out.line(&format!("attention: {}: {}", one.harness, one.reason))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// SCH-11: exits 1 while a job is late, parked or failed its last run, and says which and why.
+fn check(status: &StatusView, out: &mut Output) -> Result<ExitCode, Failure> {
+    for one in &status.problems {
+        out.line(&format!("{}: {}", one.harness, one.reason))?;
+    }
+    if status.problems.is_empty() {
+        out.line("every job is well")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::FAILURE)
 }

@@ -22,6 +22,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         },
         harnesses: states,
         attention: attention(daemon),
+        problems: daemon.supervisor.problems(Daemon::now().wall),
         trouble: trouble(daemon),
     })
 }
@@ -33,7 +34,7 @@ fn trouble(daemon: &Daemon) -> Vec<String> {
         .restart_needed
         .iter()
         .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
-    store.chain(restart).collect()
+    daemon.store_notices.iter().cloned().chain(store).chain(restart).collect()
 }
 
 fn attention(daemon: &Daemon) -> Vec<Attention> {

@@ -201,18 +201,20 @@ fn run_id_in(environment: &[u8]) -> Option<RunId> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// Every living process on the machine, this one apart, whose environment
-/// names one of `runs`: what a daemon that died has left behind.
-#[must_use]
-pub fn find_by_run_ids(runs: &HashSet<RunId>) -> Vec<(RunId, Facts)> {
-    if runs.is_empty() {
-        return Vec::new();
-    }
+/// Every process on the machine that this one sees, itself and the first one apart, each with the run
+/// that its environment names.
+pub(super) fn everybody() -> Vec<(Facts, Option<RunId>)> {
     let own = i32::try_from(std::process::id()).ok();
     let all = all_facts().into_iter().flatten();
-    all.filter(|one| Some(one.pid) != own && !one.zombie)
-        .filter_map(|one| settled_run_id(&one).filter(|run| runs.contains(run)).map(|run| (run, one)))
-        .collect()
+    let others = all.filter(|one| Some(one.pid) != own && one.pid != 1);
+    others.map(|one| (one, settled_run_id(&one))).collect()
+}
+
+/// Every living process, this one apart, whose environment names one of `runs`.
+#[must_use]
+pub fn find_by_run_ids(runs: &HashSet<RunId>) -> Vec<(RunId, Facts)> {
+    let all = everybody().into_iter().filter(|(one, _)| !one.zombie);
+    all.filter_map(|(one, run)| run.filter(|run| runs.contains(run)).map(|run| (run, one))).collect()
 }
 
 /// The run id of a process; kernel threads are not looked at, of which there may be hundreds.

@@ -7,7 +7,7 @@ use super::answers::stated;
 use super::sequel::PARKED;
 use super::{KILL_AGAIN, Machine, Turn};
 use crate::base::{Trigger, Wall};
-use crate::lifecycle::phase::{After, Ended, Grace, Part, Phase, Request};
+use crate::lifecycle::phase::{After, Awaited, Ended, Grace, Part, Phase, Request};
 use crate::lifecycle::step::{Effect, Firing};
 use crate::lifecycle::verdict::StopReason;
 
@@ -24,8 +24,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn fire(&mut self, slot: Wall, overlap: Firing, turn: &mut Turn<'_>) {
-        let request = Request { trigger: Trigger::Schedule, planned_at: Some(slot) };
+    pub(super) fn fire(&mut self, trigger: Trigger, slot: Wall, overlap: Firing, turn: &mut Turn<'_>) {
+        let request = Request { trigger, planned_at: Some(slot) };
         let skipped = |turn: &mut Turn<'_>, cause: &str| {
             turn.effects.push(Effect::Skipped { slot, cause: cause.to_owned() });
         };
@@ -44,12 +44,16 @@ impl Machine {
         };
         match (overlap, *after) {
             (Firing::Replace, _) if active => {
-                self.end(StopReason::Replaced(slot), After::Start(request), turn)
+                self.end(StopReason::Replaced(slot), After::Start(request), turn);
+                self.promise(slot, request, turn);
             }
             (Firing::Queue | Firing::Replace, After::Start(_)) => {
                 skipped(turn, "another firing waits already")
             }
-            (Firing::Queue | Firing::Replace, _) => *after = After::Start(request),
+            (Firing::Queue | Firing::Replace, _) => {
+                *after = After::Start(request);
+                self.promise(slot, request, turn);
+            }
             (Firing::Skip, After::Start(_)) => skipped(turn, "the run before it is still active"),
             (Firing::Skip, _) => {
                 // SCH-8: retries of what runs would reach beyond this slot.
@@ -57,6 +61,13 @@ impl Machine {
                 skipped(turn, "the run before it is still active");
             }
         }
+    }
+
+    /// A slot waits: it is claimed now, so its run is known now (SCH-11).
+    fn promise(&mut self, slot: Wall, request: Request, turn: &mut Turn<'_>) {
+        let run = turn.chance.run_id(turn.now.wall);
+        self.awaited = Some(Awaited { slot, run });
+        turn.effects.push(Effect::Awaits { run, request });
     }
 
     pub(super) fn stop(&mut self, reason: StopReason, turn: &mut Turn<'_>) {
@@ -119,6 +130,7 @@ impl Machine {
         if let After::Start(request) = before
             && before != next
         {
+            self.awaited = None;
             if let Some(slot) = request.planned_at {
                 let cause = reason.cause();
                 turn.effects.push(Effect::Skipped { slot, cause });

@@ -48,7 +48,7 @@ impl Machine {
             After::Down => self.go(resting(outcome), turn),
             // A firing that waits would meet the same refusal; somebody who asks for a start knows better.
             After::Start(request) if outcome == Outcome::AuthRequired && request.planned_at.is_some() => {
-                self.park(true, turn);
+                self.park(true, lasted, turn);
                 let skipped =
                     request.planned_at.map(|slot| Effect::Skipped { slot, cause: PARKED.to_owned() });
                 turn.effects.extend(skipped);
@@ -56,7 +56,7 @@ impl Machine {
             }
             After::Start(request) => self.launch_afresh(request, turn),
             After::Policy | After::Stay if outcome == Outcome::AuthRequired => {
-                self.park(after == After::Policy, turn);
+                self.park(after == After::Policy, lasted, turn);
             }
             After::Policy if turn.policy.again(outcome) => {
                 if matches!(outcome, Outcome::RateLimited | Outcome::Overloaded) {
@@ -101,7 +101,9 @@ impl Machine {
         self.go(Phase::Limited { until: now.mono + wait, until_wall: now.wall + wait, outcome }, turn);
     }
 
-    fn park(&mut self, wanted: bool, turn: &mut Turn<'_>) {
+    fn park(&mut self, wanted: bool, lasted: Duration, turn: &mut Turn<'_>) {
+        self.tally.parked(lasted, turn.policy);
+        self.awaited = None;
         self.go(Phase::Parked { wanted }, turn);
         turn.effects.push(Effect::Parked);
     }

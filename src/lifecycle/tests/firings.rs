@@ -34,14 +34,15 @@ fn overlap_skip_skips() {
     assert_eq!(rig.state(), State::Stopped);
 }
 
-/// SCH-4: `queue`: at most one firing waits; a second one is skipped.
+/// SCH-4, SCH-11: `queue`: at most one firing waits, and its run is known at once; a second one is skipped.
 #[test]
 fn overlap_queue_holds_one() {
     let mut rig = Rig::new(oneshot(RestartPolicy::No));
     rig.start();
-    assert_eq!(fire(&mut rig, Firing::Queue), []);
+    let run = awaited(&fire(&mut rig, Firing::Queue));
     assert_eq!(skipped(&fire(&mut rig, Firing::Queue)), Some("another firing waits already"));
     assert_eq!(launch(&rig.exit(BAD)), Some((Trigger::Schedule, 1)));
+    assert_eq!(rig.run(), run, "it is the run that was promised");
     rig.spawn();
     assert_eq!(launch(&rig.exit(GOOD)), None);
 }

@@ -129,6 +129,6 @@ fn silence_is_retried_as_a_failure() {
 fn a_firing_during_a_watchdogs_stop_goes_by_overlap() {
     let mut rig = watched(None, Some(60));
     rig.due();
-    assert_eq!(rig.tell(Event::Fire { slot: Wall(7), overlap: Firing::Queue }), []);
+    awaited(&rig.tell(Event::Fire { slot: Wall(7), overlap: Firing::Queue }));
     assert_eq!(launch(&rig.exit(GOOD)), Some((Trigger::Schedule, 1)));
 }

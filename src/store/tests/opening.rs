@@ -56,7 +56,7 @@ fn the_store_is_made_for_its_owner_alone() {
 fn the_settings_of_the_store_are_in_force() {
     let state = State::new();
     let store = state.open();
-    let connection = store.writer.as_ref().unwrap();
+    let connection = &store.writer.as_ref().unwrap().connection;
     let number =
         |pragma: &str| -> i64 { connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap() };
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
@@ -64,7 +64,7 @@ fn the_settings_of_the_store_are_in_force() {
     assert_eq!(number("cache_size"), -256);
     assert_eq!(number("mmap_size"), 0);
     assert_eq!(number("busy_timeout"), 2000);
-    assert_eq!(number("user_version"), 1);
+    assert_eq!(number("user_version"), 2);
 }
 
 /// Many processes may start at once: one makes the store, all of them find it.
@@ -122,7 +122,7 @@ fn a_reader_sees_what_a_writer_commits() {
     assert_eq!(reader.open_runs(), Ok(vec![started(1, "tick")]));
     let error = reader.commit(&[Record::RunStarted(started(2, "tick"))]).unwrap_err();
     assert_eq!(error.to_string(), format!("state store `{}`: it was opened for reading only", state.file()));
-    assert_eq!(reader.prune(&name("tick"), 0), Err(error));
+    assert_eq!(reader.expire(&name("tick")), Err(error));
 }
 
 /// CTL-5: a reader keeps nothing open, so that it never hinders the writer.
@@ -230,7 +230,7 @@ fn a_newer_store_is_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "state store `{}`: its schema has version 7, this program knows versions up to 1",
+            "state store `{}`: its schema has version 7, this program knows versions up to 2",
             state.file()
         )
     );
@@ -264,7 +264,7 @@ fn a_full_disk_is_said_and_loses_nothing() {
     let mut store = state.open();
     store.commit(&[Record::RunStarted(started(1, "tick"))]).unwrap();
     let bound = |store: &Store, pages: i64| {
-        let connection = store.writer.as_ref().unwrap();
+        let connection = &store.writer.as_ref().unwrap().connection;
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
     };
     bound(&store, 1);
@@ -276,6 +276,28 @@ fn a_full_disk_is_said_and_loses_nothing() {
     bound(&store, 1 << 20);
     store.commit(&turn).unwrap();
     assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), 499);
+}
+
+/// "A store on a read-only file system", while it runs: the turn is refused whole, and goes on when it can.
+#[test]
+fn a_store_that_becomes_read_only_is_said_and_loses_nothing() {
+    let state = State::new();
+    let mut store = state.open();
+    let forbid = |store: &Store, wanted: bool| {
+        let connection = &store.writer.as_ref().unwrap().connection;
+        connection.pragma_update(None, "query_only", wanted).unwrap();
+    };
+    forbid(&store, true);
+    let turn = [Record::RunStarted(started(1, "tick")), Record::RunStarted(started(2, "tick"))];
+    let error = store.commit(&turn).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("state store `{}`: cannot be written: attempt to write a readonly database", state.file())
+    );
+    assert_eq!(store.open_runs(), Ok(Vec::new()));
+    forbid(&store, false);
+    store.commit(&turn).unwrap();
+    assert_eq!(store.open_runs().unwrap().len(), 2);
 }
 
 /// A row that cannot be understood is named, not skipped.

@@ -106,6 +106,39 @@ fn a_run_is_started_then_spawned_then_ended() {
     assert_eq!(store.run(&over.id.to_string()), Ok(over));
 }
 
+/// SCH-9, SCH-11: a run that waits for its turn has a row from its claim on; its start fills that row in, once.
+#[test]
+fn a_queued_run_is_started_in_its_own_row() {
+    let state = State::new();
+    let mut store = state.open();
+    let queued = Run { planned_at: Some(Wall(4)), started_at: None, ..started(1, "tick") };
+    let claim = Record::Fired { harness: name("tick"), expression: "@hourly".into(), at: Wall(4) };
+    store.commit(&[claim, Record::RunQueued(queued.clone())]).unwrap();
+    assert_eq!(store.open_runs(), Ok(vec![queued.clone()]));
+
+    let begun = Run { started_at: Some(Wall(9)), ..queued.clone() };
+    store.commit(&[Record::RunStarted(begun.clone())]).unwrap();
+    assert_eq!(store.open_runs(), Ok(vec![begun.clone()]));
+    let version = Record::RunVersion { id: id(1), version: "codex-cli 0.61".into() };
+    store.commit(std::slice::from_ref(&version)).unwrap();
+    let told = Run { agent_version: Some("codex-cli 0.61".into()), ..begun.clone() };
+    assert_eq!(store.open_runs(), Ok(vec![told.clone()]));
+
+    for again in [Record::RunStarted(begun.clone()), Record::RunQueued(queued.clone())] {
+        let refused = store.commit(&[again]).unwrap_err();
+        assert_eq!(refused.problem, StoreProblem::Recorded(id(1)));
+        assert_eq!(store.open_runs(), Ok(vec![told.clone()]));
+    }
+    // Neither is a queued run that was cancelled started afterwards.
+    let cancelled = Run { outcome: Some(Outcome::Stopped), ended_at: Some(Wall(5)), ..queued };
+    store.commit(&[Record::RunEnded(Run { id: id(2), ..cancelled })]).unwrap();
+    let late = Record::RunStarted(Run { id: id(2), ..begun });
+    assert_eq!(store.commit(&[late]).unwrap_err().problem, StoreProblem::Recorded(id(2)));
+    // A version that comes when its run is pruned already is nobody's.
+    store.prune(&name("tick"), 0).unwrap();
+    store.commit(&[Record::RunVersion { id: id(2), version: "x".into() }]).unwrap();
+}
+
 /// RUN-1: a spawn that fails is a run with a start, and its end closes no earlier one.
 #[test]
 fn an_end_closes_only_its_own_run() {
@@ -146,7 +179,10 @@ fn a_turn_is_remembered_whole_or_not_at_all() {
     let twice = store.commit(&[Record::Skipped(skipped(3, "tick")), turn[0].clone()]).unwrap_err();
     assert_eq!(
         twice.to_string(),
-        format!("state store `{}`: UNIQUE constraint failed: runs.id", state.file())
+        format!(
+            "state store `{}`: run 0192a000-0000-7001-8000-000000000001 is recorded already",
+            state.file()
+        )
     );
     assert_eq!(store.runs(&RunQuery::default()), Ok(vec![started(1, "tick")]));
 }
@@ -157,7 +193,7 @@ fn only_a_claim_is_flushed() {
     let state = State::new();
     let mut store = state.open();
     let flushed = |store: &crate::store::Store| -> i64 {
-        let connection = store.writer.as_ref().unwrap();
+        let connection = &store.writer.as_ref().unwrap().connection;
         connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
     };
     let claim = Record::Fired { harness: name("tick"), expression: "@hourly".into(), at: Wall(1) };
@@ -220,12 +256,12 @@ fn old_runs_are_reduced_to_their_windows() {
         let log = Some(format!("/logs/{n}"));
         records.push(Record::RunEnded(Run { log, ..ended(n, "tick", Outcome::Ok) }));
     }
-    records.push(Record::Skipped(skipped(7, "tick")));
+    records.push(Record::RunEnded(ended(7, "tick", Outcome::Failed)));
     records.push(Record::RunEnded(ended(8, "other", Outcome::Ok)));
     store.commit(&records).unwrap();
 
     let soon = Wall(10_000_000);
-    assert_eq!(store.prune(&name("tick"), 7), Ok(Vec::new()));
+    assert_eq!(store.prune(&name("tick"), 6), Ok(Vec::new()));
     let mut pruned = store.prune_at(&name("tick"), 3, soon).unwrap();
     pruned.sort_by_key(|run| run.id);
     let gone = |n: u32| PrunedRun { id: id(n), log: Some(format!("/logs/{n}")) };
@@ -235,6 +271,7 @@ fn old_runs_are_reduced_to_their_windows() {
     assert_eq!(store.prune_at(&name("tick"), 3, soon), Ok(Vec::new()));
 
     assert_eq!(store.prune_at(&name("tick"), 0, soon).unwrap().len(), 3);
+    assert_eq!(store.open_runs(), Ok(vec![started(1, "tick")]));
     let windows: Vec<(String, String, i64, i64)> = state
         .raw()
         .prepare("SELECT id, harness, started_at, ended_at FROM windows ORDER BY id")
@@ -247,9 +284,50 @@ fn old_runs_are_reduced_to_their_windows() {
         let at = i64::from(n) * 1_000_000;
         (id(n).to_string(), "tick".to_owned(), at, at + 500_000)
     };
-    assert_eq!(windows, [window(2), window(3), window(4), window(5), window(6)]);
+    assert_eq!(windows, [2, 3, 4, 5, 6, 7].map(window));
     let error = store.run(&id(3).to_string()).unwrap_err();
     assert_eq!(error.to_string(), format!("run {} of `tick` is pruned", id(3)));
+}
+
+/// RUN-3, SCH-11: slots that were not run are bounded by `keep_runs` too, but apart: a schedule that is
+/// skipped every minute pushes no run out, and leaves no window.
+#[test]
+fn skipped_slots_push_no_run_out() {
+    let state = State::new();
+    let mut store = state.open();
+    store.commit(&[1, 2, 3].map(|n| Record::RunEnded(ended(n, "tick", Outcome::Ok)))).unwrap();
+    for n in 4..100 {
+        let missed = Run { outcome: Some(Outcome::Missed), ..skipped(n, "tick") };
+        let slot = if n % 2 == 0 { missed } else { skipped(n, "tick") };
+        store.commit(&[Record::Skipped(slot)]).unwrap();
+        store.prune_at(&name("tick"), 3, Wall(0)).unwrap();
+    }
+    let left: Vec<_> = store.runs(&RunQuery::default()).unwrap().iter().map(|run| run.id).collect();
+    assert_eq!(left, [99, 98, 97, 3, 2, 1].map(id));
+    assert_eq!(store.remembered().unwrap().last_runs, [(name("tick"), ended(3, "tick", Outcome::Ok))].into());
+    let windows: i64 = state.raw().query_row("SELECT count(*) FROM windows", [], |row| row.get(0)).unwrap();
+    assert_eq!(windows, 0);
+}
+
+/// RUN-3: the runs of a harness that is gone stay as they are until they are 400 days old.
+#[test]
+fn runs_of_a_harness_that_is_gone_expire() {
+    let state = State::new();
+    let mut store = state.open();
+    let young = Run { ended_at: Some(crate::store::now()), ..ended(2, "gone", Outcome::Ok) };
+    let records = [
+        Record::RunEnded(ended(1, "gone", Outcome::Ok)),
+        Record::RunEnded(young.clone()),
+        Record::Skipped(skipped(3, "gone")),
+        Record::RunStarted(started(4, "gone")),
+        Record::RunEnded(ended(5, "here", Outcome::Ok)),
+    ];
+    store.commit(&records).unwrap();
+    let mut expired: Vec<_> = store.expire(&name("gone")).unwrap().iter().map(|run| run.id).collect();
+    expired.sort();
+    assert_eq!(expired, [1, 3].map(id));
+    let left: Vec<_> = store.runs(&RunQuery::default()).unwrap();
+    assert_eq!(left, [ended(5, "here", Outcome::Ok), started(4, "gone"), young]);
 }
 
 /// RUN-3: a window is kept for 400 days and no longer.

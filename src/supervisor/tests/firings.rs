@@ -1,4 +1,4 @@
-//! When schedules fire: SCH-4, SCH-7, SCH-8, SCH-10.
+//! When schedules fire: SCH-4, SCH-6, SCH-7, SCH-8, SCH-10.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn a_slot_is_claimed_before_it_runs() {
     let at = rig.now.wall;
     assert_eq!(
         rig.effects[0],
-        Effect::Record(Record::Fired { harness: name("a"), expression: "@hourly".to_owned(), at })
+        Effect::Record(Record::Fired { harness: name("a"), expression: "@hourly UTC".to_owned(), at })
     );
     assert_eq!(rig.launches(), [("a".to_owned(), Trigger::Schedule, 1)]);
     rig.spawn("a");
@@ -95,9 +95,11 @@ fn an_interval_keeps_its_phase_over_a_restart() {
     rig.tick_after(HOUR);
     assert_eq!((claims(&rig), due(&rig)), (vec![NOON + HOUR], HOUR));
     for before in [Duration::ZERO, MINUTE * 50, MINUTE * 110] {
-        let rig = Rig::boot_with(every(), last_firing("a", "@every 1h", NOON - before));
+        let mut rig = Rig::boot_with(every(), last_firing("a", "@every 1h", NOON - before));
+        assert_eq!(claims(&rig), []);
+        rig.tell(Event::Tick);
         let into = before.as_secs() % 3600;
-        assert_eq!((claims(&rig), due(&rig)), (Vec::new(), HOUR - Duration::from_secs(into)));
+        assert_eq!(due(&rig), HOUR - Duration::from_secs(into));
     }
     let rig = Rig::boot_with(every(), last_firing("a", "@every 2h", NOON - MINUTE));
     assert_eq!(due(&rig), HOUR, "another expression has another phase");
@@ -158,17 +160,76 @@ fn an_unfired_interval_follows_the_clock_back() {
     assert_eq!((claims(&rig), due(&rig)), (vec![rig.now.wall], HOUR));
 }
 
-/// SCH-5: after a suspend or a jump forward each harness fires once, and next in the future.
+/// SCH-6: a firing is delayed by less than its jitter and stays the firing of its slot; the delay is the
+/// same after a restart and after a reload, and is what is shown.
 #[test]
-fn what_was_missed_fires_at_most_once() {
-    let fleet = (0..500).map(|n| scheduled(&format!("h{n}"), "@every 1m", Overlap::Skip));
-    let mut rig = Rig::boot(fleet);
-    rig.set_clock(NOON + HOUR * 24 * 30);
-    rig.tell(Event::Tick);
-    assert_eq!((rig.launches().len(), rig.skipped().len()), (500, 0));
-    assert!(rig.fleet.wall_deadline().unwrap() > rig.now.wall);
-    rig.tell(Event::Tick);
+fn jitter_delays_a_firing_and_not_its_slot() {
+    let spread = |edit: fn(&mut Timetable)| {
+        let mut harness = scheduled("a", "@hourly", Overlap::Skip);
+        let Mode::OneShot { schedule: Some(timetable), .. } = &mut harness.mode else { unreachable!() };
+        timetable.jitter = MINUTE * 10;
+        edit(timetable);
+        harness
+    };
+    let mut rig = Rig::boot([spread(|_| ())]);
+    let slot = NOON + MINUTE * 30;
+    let shown = rig.fleet.view(&name("a")).unwrap().next_firing.unwrap();
+    assert!(shown > slot && shown < slot + MINUTE * 10, "{}", shown.rfc3339());
+    rig.tell(Event::Configure(configuration([edited(spread(|one| one.overlap = Overlap::Queue))])));
+    assert_eq!(rig.fleet.wall_deadline(), Some(shown));
+    let again = Rig::boot_with([spread(|_| ())], last_firing("a", "@hourly UTC", NOON));
+    assert_eq!(again.fleet.wall_deadline(), Some(shown));
+    rig.tick_after(MINUTE * 30);
     assert_eq!(rig.effects, []);
+    rig.set_clock(shown);
+    rig.tell(Event::Tick);
+    assert_eq!((claims(&rig), rig.launches().len()), (vec![slot], 1));
+    rig.spawn("a");
+    rig.exit("a", GOOD);
+    assert_eq!(rig.ended().unwrap().planned_at, Some(slot));
+    // However long, it does not reach beyond the next slot.
+    let mut rig = Rig::boot([spread(|one| one.jitter = HOUR * 100)]);
+    for n in 0..50 {
+        let slot = NOON + MINUTE * 30 + HOUR * n;
+        let next = rig.fleet.wall_deadline().unwrap();
+        assert!(next >= slot && next < slot + HOUR, "{}", next.rfc3339());
+        rig.set_clock(next);
+        rig.tell(Event::Tick);
+        assert_eq!(claims(&rig), [slot]);
+    }
+}
+
+/// SCH-11: a slot that waits for the run before it has its row from the start; it becomes the run's, or
+/// ends as skipped.
+#[test]
+fn a_waiting_slot_has_its_row() {
+    let queued = |rig: &Rig| {
+        let row = rig.effects.iter().find_map(|effect| match effect {
+            Effect::Record(Record::RunQueued(run)) => Some(run.clone()),
+            _ => None,
+        });
+        row.expect("a row is recorded")
+    };
+    for overlap in [Overlap::Queue, Overlap::Replace] {
+        let mut rig = Rig::boot([scheduled("a", "@hourly", overlap)]);
+        rig.tick_after(MINUTE * 30);
+        rig.spawn("a");
+        rig.tick_after(HOUR);
+        let row = queued(&rig);
+        assert_eq!((row.planned_at, row.started_at, row.outcome), (Some(rig.now.wall), None, None));
+        rig.exit("a", GOOD);
+        assert_eq!(rig.run("a"), row.id);
+        assert_eq!(rig.launches(), [("a".to_owned(), Trigger::Schedule, 1)]);
+        rig.spawn("a");
+        rig.tick_after(HOUR);
+        let row = queued(&rig);
+        rig.stop("a", false);
+        let ended = rig.ended().expect("it will never run").clone();
+        assert_eq!((ended.id, ended.outcome), (row.id, Some(Outcome::Skipped)));
+        assert_eq!(ended.cause.as_deref(), Some("asked to stop"));
+        rig.exit("a", GOOD);
+        assert_eq!((rig.launches(), rig.state("a")), (Vec::new(), State::Stopped));
+    }
 }
 
 /// SCH-8: a firing takes the place of a retry that waits, even of one that is due with it.

@@ -1,14 +1,14 @@
-//! What each agent's own output comes to, and that nothing can upset the reading of it.
+//! What agents really printed, what it comes to, how people see it, and that nothing can upset the reading.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fixtures;
 mod rendering;
-mod resets;
 mod robust;
 
 use chrono_tz::Tz;
-
-use super::{Decoder, Format, Renderer};
-use crate::base::{ExitStatus, Report, Wall};
+use harnessd::base::{ExitStatus, Report, Wall};
+use harnessd::report::{Decoder, Format, Renderer};
 
 /// The moment at which everything here is read.
 fn now() -> Wall {

@@ -2,13 +2,13 @@
 
 use std::fs;
 
+use chrono_tz::Tz;
+use harnessd::base::{ExitStatus, Outcome, Report};
+use harnessd::report::{Decoder, Format, Renderer};
 use proptest::prelude::*;
 
-use super::fixtures::{Fixture, all};
-use super::{now, outcome, rendered};
-use crate::base::{ExitStatus, Outcome, Report};
-use crate::report::{Decoder, Format, Renderer};
-use chrono_tz::Tz;
+use crate::fixtures::{Fixture, all};
+use crate::{now, outcome, rendered};
 
 fn bytes(fixture: &Fixture) -> Vec<u8> {
     fs::read(fixture.path()).unwrap()
@@ -35,6 +35,27 @@ fn every_output_reads_the_same_byte_by_byte() {
             text.extend(renderer.finish());
             assert_eq!(String::from_utf8_lossy(&text), rendered(fixture.format, &output, quiet));
         }
+    }
+}
+
+/// CTL-11: a decoder that is handed over goes on where it was, wherever that is.
+#[test]
+fn a_decoder_that_is_written_down_and_read_back_goes_on() {
+    for fixture in all() {
+        let output = bytes(&fixture);
+        for at in (0..output.len()).step_by(97) {
+            let mut decoder = Decoder::new(fixture.format);
+            decoder.feed(&output[..at]);
+            let text = serde_json::to_string(&decoder).unwrap();
+            let mut decoder: Decoder = serde_json::from_str(&text).unwrap();
+            decoder.feed(&output[at..]);
+            decoder.finish();
+            let report = decoder.report(Some(fixture.status), now(), Tz::UTC);
+            assert_eq!(report, outcome(fixture.format, &output, fixture.status), "{}", fixture.name);
+        }
+    }
+    for format in Format::ALL {
+        assert_eq!(serde_json::to_value(format).unwrap(), format.name());
     }
 }
 
@@ -66,7 +87,7 @@ fn foreign_bytes_around_the_result_do_not_matter() {
     for fixture in all().into_iter().filter(|fixture| fixture.name.ends_with("/ok")) {
         let output = bytes(&fixture);
         let cut = output.strip_suffix(b"\n").unwrap();
-        let around = [b"\xff\xfe\n{\n\n\"type\"\r\n", cut].concat().to_vec();
+        let around = [b"\xff\xfe\n{\n\n\"type\"\r\n", cut].concat();
         assert_eq!(outcome(fixture.format, &around, ExitStatus::Code(0)).unwrap().outcome, Outcome::Ok);
         let terminal: Vec<u8> = output
             .iter()

@@ -5,10 +5,12 @@
 
 use std::path::PathBuf;
 
-use crate::base::ExitStatus::{self, Code, Signal};
-use crate::base::Outcome::{self, AuthRequired, Budget, Failed, MaxTurns, Ok, Overloaded, RateLimited};
-use crate::base::{Report, Wall};
-use crate::report::Format::{self, ClaudeCode, Codex, Gemini, OpenCode, Pi};
+use chrono_tz::Tz;
+use harnessd::base::ExitStatus::{self, Code, Signal};
+use harnessd::base::Outcome::{self, AuthRequired, Budget, Failed, MaxTurns, Ok, Overloaded, RateLimited};
+use harnessd::base::{Report, Wall};
+use harnessd::report::Format::{self, ClaudeCode, Codex, Gemini, OpenCode, Pi, Qwen};
+use harnessd::report::{Decoder, Statement};
 
 /// One output of one agent.
 pub(super) struct Fixture {
@@ -168,6 +170,8 @@ pub(super) fn all() -> Vec<Fixture> {
             RateLimited,
             "This request would exceed your account's rate limit. Please try again later.",
         ),
+        of("opencode/529", OpenCode, Code(1), Overloaded, "Overloaded"),
+        of("opencode/500", OpenCode, Code(1), Failed, "Internal server error"),
         none("opencode/sigterm", OpenCode, Signal(15)),
         of("pi/ok", Pi, Code(0), Ok, ""),
         of("pi/tool", Pi, Code(0), Ok, ""),
@@ -203,6 +207,13 @@ pub(super) fn all() -> Vec<Fixture> {
         of("pi/cut", Pi, Code(0), Failed, "Stream ended without finish_reason"),
         none("pi/sigint", Pi, Signal(2)),
         none("pi/sigterm", Pi, Code(143)),
+        of("qwen/ok", Qwen, Code(0), Ok, ""),
+        of("qwen/tool", Qwen, Code(0), Ok, ""),
+        of("qwen/quoted", Qwen, Code(0), Ok, ""),
+        of("qwen/500", Qwen, Code(1), Failed, "[API Error: 500 Internal server error]"),
+        of("qwen/401", Qwen, Code(1), AuthRequired, "[API Error: 401 invalid x-api-key]"),
+        of("qwen/max-turns", Qwen, Code(53), MaxTurns, "exit status 53: it used up its turns"),
+        none("qwen/sigterm", Qwen, Signal(15)),
     ]
 }
 
@@ -216,7 +227,7 @@ fn every_recorded_output_comes_to_what_the_agent_met() {
             cause: (!cause.is_empty()).then(|| cause.to_owned()),
             until: fixture.until.map(|at| Wall::parse_rfc3339(at).unwrap()),
         });
-        assert_eq!(super::outcome(fixture.format, &output, fixture.status), expected, "{}", fixture.name);
+        assert_eq!(crate::outcome(fixture.format, &output, fixture.status), expected, "{}", fixture.name);
     }
 }
 
@@ -239,7 +250,7 @@ fn every_recorded_output_is_looked_at() {
 }
 
 fn claude(result: &str) -> Report {
-    super::outcome(ClaudeCode, result.as_bytes(), Code(0)).unwrap()
+    crate::outcome(ClaudeCode, result.as_bytes(), Code(0)).unwrap()
 }
 
 fn limited(cause: &str, until: &str) -> Report {
@@ -295,21 +306,21 @@ fn a_success_that_exits_with_a_failure_is_none() {
         (Signal(15), ok.clone()),
         (Code(143), ok),
     ] {
-        assert_eq!(super::outcome(Codex, output, status), report, "{status:?}");
+        assert_eq!(crate::outcome(Codex, output, status), report, "{status:?}");
     }
-    assert_eq!(super::outcome(Codex, b"", Code(0)), failed(UNSTATED));
-    assert_eq!(super::outcome(Codex, b"", Code(2)), None);
+    assert_eq!(crate::outcome(Codex, b"", Code(0)), failed(UNSTATED));
+    assert_eq!(crate::outcome(Codex, b"", Code(2)), None);
     let error = b"{\"type\":\"error\",\"message\":\"last status: 429\"}\n";
     let limit = Report { outcome: RateLimited, cause: Some("last status: 429".to_owned()), until: None };
-    assert_eq!(super::outcome(Codex, error, Code(1)), Some(limit));
-    assert_eq!(super::outcome(Codex, error, Signal(9)), None);
+    assert_eq!(crate::outcome(Codex, error, Code(1)), Some(limit));
+    assert_eq!(crate::outcome(Codex, error, Signal(9)), None);
 }
 
 /// RUN-8: a result counts as the end only while nothing follows it, and not while an agent works on
 /// in the background.
 #[test]
 fn a_result_that_is_followed_by_more_is_not_the_end() {
-    let mut decoder = crate::report::Decoder::new(ClaudeCode);
+    let mut decoder = Decoder::new(ClaudeCode);
     let result = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"x\"}\n";
     let tasks = |tasks: &str| {
         format!("{{\"type\":\"system\",\"subtype\":\"background_tasks_changed\",\"tasks\":[{tasks}]}}\n")
@@ -318,11 +329,33 @@ fn a_result_that_is_followed_by_more_is_not_the_end() {
     decoder.feed(result.as_bytes());
     assert_eq!(decoder.stated(), None);
     let ok = Some(Report { outcome: Ok, cause: None, until: None });
-    assert_eq!(decoder.report(Some(Code(0)), super::now(), chrono_tz::Tz::UTC), ok);
+    assert_eq!(decoder.report(Some(Code(0)), crate::now(), Tz::UTC), ok);
     decoder.feed(tasks("").as_bytes());
     decoder.feed(b"{\"type\":\"system\",\"subtype\":\"init\"}\n");
     decoder.feed(result.as_bytes());
-    assert_eq!(decoder.stated().map(crate::report::Statement::outcome), Some(Ok));
+    assert_eq!(decoder.stated().map(Statement::outcome), Some(Ok));
     decoder.feed(b"{\"type\":\"system\",\"subtype\":\"init\"}\n");
     assert_eq!(decoder.stated(), None);
+}
+
+/// RUN-8: pi has ended when it has settled; an output that ends before says it all the same.
+#[test]
+fn pi_has_ended_when_it_has_settled() {
+    let message = "{\"type\":\"message_end\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"stop\"}}\n";
+    let report = |decoder: &Decoder| {
+        let report = decoder.report(Some(Code(0)), crate::now(), Tz::UTC).unwrap();
+        (decoder.stated().is_some(), report.outcome)
+    };
+    let mut decoder = Decoder::new(Pi);
+    decoder.feed(format!("{{\"type\":\"agent_start\"}}\n{message}").as_bytes());
+    assert_eq!(report(&decoder), (false, Failed));
+    decoder.feed(b"{\"type\":\"agent_end\",\"willRetry\":true}\n");
+    assert_eq!(report(&decoder), (false, Failed));
+    decoder.feed(format!("{{\"type\":\"agent_start\"}}\n{message}").as_bytes());
+    decoder.feed(b"{\"type\":\"agent_end\"}\n");
+    assert_eq!(report(&decoder), (false, Ok));
+    decoder.feed(b"{\"type\":\"agent_settled\"}\n");
+    assert_eq!(report(&decoder), (true, Ok));
+    decoder.feed(b"{\"type\":\"agent_start\"}\n");
+    assert_eq!(report(&decoder), (false, Failed));
 }

@@ -2,8 +2,8 @@
 
 use chrono_tz::Tz;
 
+use super::parse;
 use crate::base::Wall;
-use crate::report::reset::parse;
 
 /// What `text`, read at `now` by somebody in `zone`, says; in UTC.
 fn read(now: &str, zone: Tz, text: &str) -> Option<String> {
