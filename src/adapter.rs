@@ -10,7 +10,7 @@
 //!
 //! | where | placeholders |
 //! |---|---|
-//! | `oneshot`/`resident` `.argument` and `.stdin` | `{prompt}` (in `argument`, once); `{options}`, `{skills}`, `{quieten}`, each an element of its own that stands for a list |
+//! | `oneshot`/`resident` `.argument` and `.stdin` | `{prompt}` (in `argument`, once); `{options}` (of a one-shot that of `outcome` first), `{skills}`, `{quieten}`, each an element of its own that stands for a list |
 //! | `args` and `env` of `.model`, `.max_turns` | `{value}` |
 //! | `.session_id`, `.resume`, `.fork` | `{session}` |
 //! | `skills.target`, `.args`, `.env`, `.json_args`, `.json_env`, `.documents` | `{private}`, the harness's own directory |

@@ -5,6 +5,7 @@
 mod args;
 mod context;
 mod failure;
+mod journal;
 mod output;
 mod verbs;
 

@@ -153,7 +153,7 @@ impl Client {
                 (Err(failure), _) => return Err(failure),
             };
             match line {
-                Line::Event(event) => self.events.push_back(event),
+                Line::Event(event) => self.events.push_back(*event),
                 Line::Reply(Reply { error: Some(error), id: about, .. }) if about == id || about == 0 => {
                     return Err(Failure::Said(error));
                 }
@@ -204,7 +204,7 @@ impl From<io::Error> for Failure {
 /// What the daemon sends.
 enum Line {
     Reply(Reply),
-    Event(Event),
+    Event(Box<Event>),
 }
 
 impl Line {
@@ -237,7 +237,7 @@ impl Iterator for Events<'_> {
             return None;
         }
         let failure = match self.client.line() {
-            Ok(Line::Event(event)) => return Some(Ok(event)),
+            Ok(Line::Event(event)) => return Some(Ok(*event)),
             Ok(Line::Reply(Reply { error: Some(error), .. })) => Failure::Said(error),
             Ok(Line::Reply(_)) => Failure::Broken("a reply to nothing that was asked".into()),
             Err(failure) => failure,

@@ -28,6 +28,8 @@ mod keys;
 mod layers;
 mod load;
 mod model;
+mod neighbours;
+mod notify;
 mod path;
 mod raw;
 mod scalar;

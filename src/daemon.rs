@@ -5,13 +5,18 @@
 
 mod assembly;
 mod boot;
+mod checks;
 mod children;
 mod clients;
 mod effects;
+mod errands;
 mod error;
 mod foreground;
 mod lost;
+mod notices;
 mod output;
+mod parking;
+mod receipts;
 mod recording;
 mod reload;
 mod requests;
@@ -19,6 +24,7 @@ mod schedule_timer;
 mod signals;
 mod source;
 mod state;
+mod versions;
 mod workers;
 
 pub use boot::{Options, run};

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod console;
 pub mod entropy;
 pub mod files;
+pub mod git;
 pub mod limits;
 pub mod lock;
 pub mod logs;

@@ -4,12 +4,14 @@
 //! what they do with the result, never in how it is made. Invariant: nothing is
 //! executed here, and a failed preparation leaves the agent unlaunched.
 
+mod beside;
 mod environment;
 mod error;
 mod prepare;
 mod skills;
 
-pub use environment::{Surroundings, log_file};
+pub use beside::{Conditions, check_spec, notice_spec, version_spec};
+pub use environment::{Surroundings, log_file, login_files};
 pub use error::LaunchError;
 pub use prepare::{Prepared, is_quick, prepare, shown_command, workdir};
 pub use skills::{skills_job, skills_view, withdraw_skills};

@@ -12,6 +12,7 @@ pub mod host;
 pub mod launch;
 pub mod lifecycle;
 pub mod loader;
+pub mod report;
 pub mod schedule;
 pub mod skills;
 pub mod store;

@@ -192,6 +192,14 @@ impl Store {
         self.read(read::harnesses)
     }
 
+    /// How many runs each harness has.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn counts(&self) -> Result<Vec<(HarnessName, u64)>, StoreError> {
+        self.read(read::counts)
+    }
+
     /// Runs without an outcome, oldest first.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use harnessd::base::{Outcome, State, Trigger};
 use harnessd::wire::{
     Description, ErrorBody, ErrorCode, Event, EventKind, FiringsView, Op, Reply, RootState, RunSkill,
-    SkillRank, SkillState, StatusView, Welcome,
+    SkillRank, SkillState, StatusView, WaitingReason, Welcome,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -48,9 +48,11 @@ fn run() -> Value {
     let at = "2026-11-30T12:00:00.000Z";
     let skill = whole::<RunSkill>(json!({"name": "a", "source": "/a", "hash": "0"}));
     json!({"id": "0192a000-0000-7000-8000-000000000001", "harness": "a", "trigger": "boot", "attempt": 1,
-        "planned_at": at, "started_at": at, "ended_at": at, "outcome": "ok", "cause": "c", "exit_code": 0,
-        "signal": "SIGKILL", "pid": 1, "adapter": "generic", "command": [], "workdir": "/", "definition_hash": "0",
-        "log": "/l", "skills": [skill]})
+        "planned_at": at, "started_at": at, "ended_at": at, "outcome": "ok", "cause": "c", "until": at,
+        "lingered": true, "missed": {"first": at, "last": at, "count": 1}, "exit_code": 0, "signal": "SIGKILL",
+        "pid": 1, "process_start": 1, "adapter": "generic", "agent_version": "1", "command": [], "workdir": "/",
+        "git_before": "a", "git_after": "b", "definition_hash": "0", "log": "/l", "report": "r", "dropped_bytes": 1,
+        "skills": [skill]})
 }
 
 fn description() -> Value {
@@ -109,6 +111,7 @@ fn every_word_is_documented() {
     all.extend(State::ALL.iter().map(ToString::to_string));
     all.extend(Outcome::ALL.iter().map(ToString::to_string));
     all.extend(Trigger::ALL.iter().map(ToString::to_string));
+    all.extend(words::<WaitingReason>(json!("?")));
     all.extend(words::<ErrorCode>(json!("?")));
     all.extend(words::<SkillRank>(json!("?")));
     all.extend(words::<SkillState>(json!("?")));

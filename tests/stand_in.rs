@@ -130,6 +130,32 @@ fn told_nothing_it_takes_its_prompt_and_ends() {
     assert_eq!(text(&version.stdout), "0.0.0 (stand-in)\n");
 }
 
+/// Each agent's flag for machine-readable output, and how that agent states a success.
+#[test]
+fn asked_for_it_it_states_its_result() {
+    let stage = Stage::new();
+    for (flags, result) in [
+        (
+            &["--output-format", "stream-json", "--verbose"] as &[&str],
+            "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"\"}\n",
+        ),
+        (&["--json"], "{\"type\":\"turn.completed\"}\n"),
+        (&["--format", "json"], "{\"type\":\"step_finish\",\"part\":{\"reason\":\"stop\"}}\n"),
+        (
+            &["--mode", "json"],
+            "{\"type\":\"message_end\",\"message\":{\"role\":\"assistant\",\"content\":[],\"stopReason\":\"stop\"}}\n\
+             {\"type\":\"agent_end\",\"willRetry\":false}\n",
+        ),
+        (&["--output-format", "text"], ""),
+    ] {
+        let told =
+            |words: &str| stage.command(words).arg("-p").args(flags).args(["--", "go"]).output().unwrap();
+        assert_eq!(text(&told("say=a").stdout), format!("a\n{result}"));
+        assert_eq!(text(&told("").stdout), format!("stand-in: a prompt of 2 bytes\n{result}"));
+        assert_eq!(text(&told("say=a exit=1 say=b").stdout), "a\n");
+    }
+}
+
 #[test]
 fn without_a_prompt_it_stays() {
     let mut running = Running::start(Stage::new().command(""));

@@ -10,6 +10,7 @@ use super::place::{Place, is_variable};
 use super::shape::{Problem, suggestion, under};
 use super::template::holes;
 use crate::base::is_name;
+use crate::report::Format;
 
 mod clash;
 mod skills;
@@ -41,7 +42,7 @@ pub(super) fn check(adapter: &Adapter) -> Vec<Problem> {
     all.at("quieten").at("env").texts(&adapter.quieten.env, &[]);
     for (key, launch) in [("oneshot", &adapter.oneshot), ("resident", &adapter.resident)] {
         if let Some(launch) = launch {
-            all.at(key).launch(adapter, launch);
+            all.at(key).launch(adapter, launch, key == "oneshot");
         }
     }
     if let Some(skills) = &adapter.skills {
@@ -60,7 +61,7 @@ pub(super) fn check(adapter: &Adapter) -> Vec<Problem> {
     }
     if let Some(outcome) = &adapter.outcome {
         all.at("outcome").at("args").words(&outcome.args, &[]);
-        all.at("outcome").required("format", outcome.format.is_empty());
+        all.at("outcome").at("format").format(&outcome.format);
     }
     if let Some(probe) = &adapter.probe {
         all.at("probe").at("version").words(&probe.version, &[]);
@@ -85,6 +86,16 @@ impl Checker<'_> {
     fn required(&mut self, key: &str, lacks: bool) {
         if lacks {
             self.at(key).add(format!("`{key}` is missing"), None);
+        }
+    }
+
+    /// A format of output for which there is a decoder.
+    fn format(&mut self, name: &str) {
+        if name.is_empty() {
+            self.add("`format` is missing", None);
+        } else if Format::named(name).is_none() {
+            let message = format!("no agent's output has the format `{}`", name.escape_debug());
+            self.add(message, Some(suggestion(name, Format::ALL.into_iter().map(Format::name))));
         }
     }
 
@@ -203,7 +214,7 @@ impl Checker<'_> {
         self.at("env").texts(&means.env, known);
     }
 
-    fn launch(&mut self, adapter: &Adapter, launch: &Launch) {
+    fn launch(&mut self, adapter: &Adapter, launch: &Launch, oneshot: bool) {
         if !launch.is_possible() {
             self.add("neither `argument` nor `stdin` says how the prompt is handed over", None);
         }
@@ -222,7 +233,7 @@ impl Checker<'_> {
         {
             self.at(key).words(words, &["session"]);
         }
-        let splices = splices(adapter, launch);
+        let splices = splices(adapter, launch, oneshot);
         for (key, words, prompts) in [("argument", &launch.argument, 1), ("stdin", &launch.stdin, 0)] {
             if !words.is_empty() {
                 self.at(key).form(words, prompts, &splices);
@@ -260,15 +271,17 @@ impl Checker<'_> {
 }
 
 /// The lists that a template may splice in, and whether each can hold anything.
-fn splices(adapter: &Adapter, launch: &Launch) -> Vec<(&'static str, bool)> {
+fn splices(adapter: &Adapter, launch: &Launch, for_oneshot: bool) -> Vec<(&'static str, bool)> {
     let options = [&launch.model, &launch.max_turns, &launch.quiet]
         .into_iter()
         .chain([if launch.auto_accept.is_some() { &launch.auto_accept } else { &adapter.approval }])
         .flatten()
         .any(|means| !means.args.is_empty() || !means.json_args.is_empty());
+    // A resident agent is not asked for it; a template of one may take the list all the same.
+    let reported = for_oneshot && adapter.outcome.as_ref().is_some_and(|outcome| !outcome.args.is_empty());
     let told = adapter.skills.as_ref().is_some_and(|skills| {
         let hides = |hide: &Hide| !hide.args.is_empty() || !hide.json_args.is_empty();
         !skills.args.is_empty() || !skills.json_args.is_empty() || skills.hide.as_ref().is_some_and(hides)
     });
-    vec![("options", options), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
+    vec![("options", options || reported), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
 }

@@ -216,7 +216,7 @@ pub(super) struct Injection {
     pub(super) json_env: JsonVariables,
 }
 
-/// How the agent's machine-readable result is asked for, and its format.
+/// How a one-shot is asked for machine-readable output, and its format: one of `report`'s.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Report {

@@ -120,6 +120,19 @@ impl Adapter {
         stores.iter().filter_map(|store| resolve(store, env, home)).collect()
     }
 
+    /// What its program is asked with for its version; empty: it is not asked.
+    #[must_use]
+    pub fn version_args(&self) -> &[String] {
+        self.probe.as_ref().map_or(&[], |probe| &probe.version)
+    }
+
+    /// The files that show whether somebody is logged in.
+    #[must_use]
+    pub fn login_files(&self, env: &BTreeMap<String, String>, home: &Utf8Path) -> Vec<Utf8PathBuf> {
+        let files = self.probe.as_ref().map_or(&[][..], |probe| &probe.login);
+        files.iter().filter_map(|file| resolve(file, env, home)).collect()
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         self.id.eq_ignore_ascii_case(name)
             || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))

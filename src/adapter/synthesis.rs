@@ -53,6 +53,8 @@ pub struct Synthesis {
     pub stdin: Option<Vec<u8>>,
     /// Files to be written into the skill target: relative path and contents.
     pub documents: Vec<(String, String)>,
+    /// The format of the machine-readable output that is asked for.
+    pub report: Option<String>,
 }
 
 /// A command and how it is shown, word beside word.
@@ -120,6 +122,7 @@ impl Adapter {
         let mut words = Words::begin(program);
         let mut env = self.quieten.env.clone();
         let mut stdin = None;
+        let mut report = None;
         match wanted.prompt {
             None => {
                 let mut args = plain_args(wanted)?;
@@ -132,6 +135,10 @@ impl Adapter {
                 let mut options = spell(self, launch, wanted.options)
                     .map_err(|option| SynthesisError::Unsupported { adapter: self.id.clone(), option })?;
                 env.append(&mut options.env);
+                if let Some(outcome) = self.outcome.as_ref().filter(|_| !wanted.resident) {
+                    options.args.splice(0..0, outcome.args.iter().cloned());
+                    report = Some(outcome.format.clone());
+                }
                 // Of one flag given twice an agent may heed the last alone.
                 let (shared, alone): (JsonVariables, JsonVariables) =
                     options.json_args.into_iter().partition(|(flag, _)| told.json_args.contains_key(flag));
@@ -154,7 +161,7 @@ impl Adapter {
         env.extend(told.json_env.into_iter().map(|(name, value)| (name, value.to_string())));
         let Words { argv, shown } = words;
         bounded(&argv, &env)?;
-        Ok(Synthesis { argv, shown, env, json, stdin, documents: told.documents })
+        Ok(Synthesis { argv, shown, env, json, stdin, documents: told.documents, report })
     }
 
     /// The template for a prompt, and whether it goes by standard input.

@@ -131,7 +131,6 @@ pub mod micros {
     ///
     /// # Errors
     /// The serializer's.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to this")]
     pub fn serialize<S: Serializer>(at: &Wall, serializer: S) -> Result<S::Ok, S::Error> {
         at.0.serialize(serializer)
     }
@@ -154,7 +153,6 @@ pub mod micros {
         ///
         /// # Errors
         /// The serializer's.
-        #[expect(clippy::ref_option, reason = "serde hands a reference to this")]
         pub fn serialize<S: Serializer>(at: &Option<Wall>, serializer: S) -> Result<S::Ok, S::Error> {
             at.map(|at| at.0).serialize(serializer)
         }

@@ -188,6 +188,9 @@ pub(super) struct LogsArgs {
     /// The last N lines
     #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 100)]
     pub(super) lines: usize,
+    /// The bytes as the agent wrote them, its machine-readable output not turned into text
+    #[arg(long)]
+    pub(super) raw: bool,
     /// The whole log
     #[arg(long, conflicts_with = "lines")]
     pub(super) all: bool,

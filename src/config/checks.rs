@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use super::codes::{
-    BAD_VALUE, BLANK_PROMPT, EMPTY_VALUE, EXCLUSIVE_KEYS, GLOBAL_ONLY, NOT_SUPPORTED_YET, NUL_CHARACTER,
-    SHELL_LINE, UNKNOWN_ADAPTER,
+    BAD_VALUE, BLANK_PROMPT, EMPTY_VALUE, EXCLUSIVE_KEYS, GLOBAL_ONLY, NOT_SUPPORTED_YET, UNKNOWN_ADAPTER,
 };
 use super::keys::HARNESS_KEYS;
 use super::raw::RawHarness;
@@ -17,10 +16,15 @@ use crate::adapter::Adapter;
 use crate::base::{Diagnostic, Place, nearest};
 
 mod paths;
+mod program;
 mod strings;
 
+pub(super) use program::program;
+pub(super) use strings::elements;
+
 use paths::{env_file, path, prompt_file, skill_paths};
-use strings::{elements, variables};
+use program::shell_line;
+use strings::{nul, variables};
 
 /// Checks all values of one table.
 pub(super) fn check(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
@@ -30,7 +34,7 @@ pub(super) fn check(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'
     agent(scope, raw, context);
     schedule(scope, raw, context);
     elements(scope, "args", raw.args.as_deref());
-    elements(scope, "check", raw.check.as_ref().map(|words| words.0.as_slice()));
+    program(scope, "check", raw.check.as_ref());
     elements(scope, "skill_paths", raw.skill_paths.as_deref());
     skill_paths(scope, raw, context);
     variables(scope, raw);
@@ -92,9 +96,7 @@ fn strings(scope: &mut Scope<'_>, raw: &RawHarness) {
     for (key, text) in all {
         let Some(text) = text.filter(|_| scope.says(key)) else { continue };
         if text.contains('\0') {
-            let message = format!("`{key}` holds a NUL character, which no program can be handed");
-            let place = scope.value(&[key]);
-            scope.spoil(key, Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`"));
+            nul(scope, key, key, &[key]);
         } else if text.trim().is_empty() && key == "prompt" {
             let place = scope.key(&[key]);
             let diagnostic =
@@ -107,21 +109,8 @@ fn strings(scope: &mut Scope<'_>, raw: &RawHarness) {
         }
     }
     if let Some(cmd) = raw.cmd.as_deref().filter(|_| scope.says("cmd")) {
-        shell_line(scope, cmd);
+        shell_line(scope, "cmd", cmd, |program, args| format!("`cmd = {program}` and `args = [{args}]`"));
     }
-}
-
-/// A program's name may hold a space, but `cmd = "claude -p"` is the likelier reading.
-fn shell_line(scope: &mut Scope<'_>, cmd: &str) {
-    let Some((program, rest)) = cmd.trim().split_once(char::is_whitespace) else { return };
-    if program.contains('/') {
-        return;
-    }
-    let words = rest.split_whitespace().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
-    let message = format!("`cmd` is one program, not a shell line: `{}` is looked up as a whole", cmd.trim());
-    let place = scope.value(&["cmd"]);
-    let help = format!("write `cmd = {program:?}` and `args = [{words}]`");
-    scope.note(Diagnostic::warning(SHELL_LINE, place, message).help(help));
 }
 
 /// `prompt`, `prompt_file` and `args` exclude each other within one table.

@@ -28,9 +28,10 @@ codes! {
     DUPLICATE_PROJECT = "duplicate_project", "two projects have one name";
     BAD_ADAPTER = "bad_adapter", "an `[adapter.NAME]` table does not describe an adapter";
     UNKNOWN_ADAPTER = "unknown_adapter", "`agent` names no adapter";
-    MISSING_COMMAND = "missing_command", "neither `cmd` nor `agent` says what to execute";
-    SHELL_LINE = "shell_line", "`cmd` looks like a shell line, it is one program (warning)";
+    MISSING_COMMAND = "missing_command", "neither `cmd` nor `agent` says what to execute, or `[notify]` has no `command`";
+    SHELL_LINE = "shell_line", "a program looks like a shell line (warning)";
     SHARED_SKILLS = "shared_skills", "two harnesses want different skills in one shared directory (warning)";
+    SHARED_WORKDIR = "shared_workdir", "two scheduled harnesses work in one directory without `exclusive` (warning)";
     EXCLUSIVE_KEYS = "exclusive_keys", "two keys that exclude each other stand in one table";
     PROMPT_NOT_TAKEN = "prompt_not_taken", "a prompt for an agent that takes none";
     BLANK_PROMPT = "blank_prompt", "the prompt holds nothing but white space";
@@ -40,6 +41,7 @@ codes! {
     UNFULFILLABLE = "unfulfillable", "the agent has no means to do what the key asks";
     NEEDS_ONESHOT = "needs_oneshot", "the key needs a one-shot";
     NEEDS_SCHEDULE = "needs_schedule", "the key needs a `schedule`";
+    NEEDS_CHECK = "needs_check", "the key needs a `check`";
     ENABLED_WITH_SCHEDULE = "enabled_with_schedule", "`enabled = true` beside a `schedule`";
     RESTART_WITH_SCHEDULE = "restart_with_schedule", "a restart policy that a schedule does not admit";
     CANNOT_LAUNCH = "cannot_launch", "no command can be made of the harness";

@@ -169,7 +169,7 @@ fn made(raw: &RawDaemon, state_dir: ReadPath, socket: ReadPath) -> DaemonSetting
         crash_loop_window: raw.crash_loop_window.0.0,
         max_attempts: raw.max_attempts,
         backoff_max: raw.backoff_max.0.0,
-        max_parallel_runs: None,
+        max_parallel_runs: raw.max_parallel_runs.map(|most| most.0),
         skill_max_files: raw.skill_max_files.0.into(),
         skill_max_bytes: raw.skill_max_bytes.0.0,
     }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Context;
 use super::fit::SCHEDULED_TIMEOUT;
-use super::model::{Declared, Harness, PromptSource, Work};
+use super::model::{Declared, Harness, PromptSource, Watch, Work};
 use crate::base::{duration_text, signal_name};
 
 /// The value of a resolved key.
@@ -94,7 +94,32 @@ fn launch_keys(harness: &Harness, put: Sink<'_>) {
     put("tty", Shown::Switch(harness.tty));
     put("stop_signal", Shown::Text(signal_name(harness.stop_signal).unwrap_or("unknown")));
     put("stop_timeout", Shown::Time(harness.stop_timeout));
+    if let Some(bytes) = harness.memory_max {
+        put("memory_max", Shown::Number(bytes));
+    }
+    if let Some(weight) = harness.cpu_weight {
+        put("cpu_weight", Shown::Number(weight.into()));
+    }
     put("log_max_bytes", Shown::Number(harness.log_max_bytes));
+    if let Some(watch) = harness.watch() {
+        watch_keys(watch, put);
+    }
+}
+
+fn watch_keys(watch: &Watch, put: Sink<'_>) {
+    for (key, timeout) in
+        [("first_output_timeout", watch.first_output_timeout), ("idle_timeout", watch.idle_timeout)]
+    {
+        if let Some(timeout) = timeout {
+            put(key, Shown::Time(timeout));
+        }
+    }
+    if let Some(check) = &watch.check {
+        let words: Vec<&str> = check.command.iter().map(String::as_str).collect();
+        put("check", Shown::List(&words));
+        put("check_timeout", Shown::Time(check.timeout));
+    }
+    put("linger_timeout", Shown::Time(watch.linger_timeout));
 }
 
 /// The keys that count at an exit, at boot or on a call, and so apply at once.
@@ -102,7 +127,13 @@ fn other_keys(harness: &Harness, put: Sink<'_>) {
     if let Some(timetable) = harness.timetable() {
         put("schedule", Shown::Text(timetable.expression.as_str()));
         put("timezone", Shown::Text(timetable.timezone.name()));
+        put("jitter", Shown::Time(timetable.jitter));
         put("overlap", Shown::Text(&timetable.overlap.to_string()));
+        put("catch_up", Shown::Text(timetable.catch_up.as_str()));
+        put("catch_up_window", Shown::Time(timetable.catch_up_window));
+    }
+    if harness.oneshot() {
+        put("exclusive", Shown::Switch(harness.exclusive));
     }
     put("restart", Shown::Text(&harness.restart().to_string()));
     put("restart_delay", Shown::Time(harness.restart_delay));

@@ -117,7 +117,7 @@ pub(super) fn oneshot(scope: &Scope<'_>, raw: &RawHarness, given: &Given) -> Opt
     if scope.broken("oneshot") {
         return None;
     }
-    let wants_one = scope.has("schedule") || scope.has("timeout");
+    let wants_one = !mode::wants_oneshot(scope, raw).is_empty();
     match raw.oneshot {
         // A default that does not fit a harness with a prompt and a schedule.
         Some(false) if !scope.has("oneshot") && given.some() && wants_one => Some(true),

@@ -43,16 +43,17 @@ pub(super) const HARNESS_KEYS: &[Key] = &[
     key("quiet", SWITCH, "quiet = false"),
     key("schedule", "a schedule expression", r#"schedule = "30 6 * * 1-5""#),
     key("timezone", "the name of a time zone", r#"timezone = "Europe/Berlin""#),
-    later("jitter", DURATION, r#"jitter = "5m""#),
+    key("jitter", DURATION, r#"jitter = "5m""#),
     key("overlap", "`skip`, `queue` or `replace`", r#"overlap = "queue""#),
-    later("catch_up", "`one`, `none` or `all`", r#"catch_up = "none""#),
-    later("catch_up_window", DURATION, r#"catch_up_window = "24h""#),
+    key("catch_up", "`one`, `none` or `all`", r#"catch_up = "none""#),
+    key("catch_up_window", DURATION, r#"catch_up_window = "24h""#),
     key("timeout", DURATION, r#"timeout = "1h""#),
-    later("first_output_timeout", DURATION, r#"first_output_timeout = "2m""#),
-    later("idle_timeout", DURATION, r#"idle_timeout = "10m""#),
-    later("check", "a program or a list of strings", r#"check = ["cargo", "test"]"#),
-    later("linger_timeout", DURATION, r#"linger_timeout = "30s""#),
-    later("exclusive", SWITCH, "exclusive = true"),
+    key("first_output_timeout", DURATION, r#"first_output_timeout = "2m""#),
+    key("idle_timeout", DURATION, r#"idle_timeout = "10m""#),
+    key("check", "a program or a list of strings", r#"check = ["cargo", "test"]"#),
+    key("check_timeout", DURATION, r#"check_timeout = "10m""#),
+    key("linger_timeout", DURATION, r#"linger_timeout = "30s""#),
+    key("exclusive", SWITCH, "exclusive = true"),
     later("mcp", SWITCH, "mcp = true"),
     key("restart", "`no`, `always`, `unless-stopped` or `on-failure`", r#"restart = "on-failure""#),
     key("restart_delay", "a duration or a number of seconds", r#"restart_delay = "5s""#),
@@ -67,6 +68,8 @@ pub(super) const HARNESS_KEYS: &[Key] = &[
     key("tty", SWITCH, "tty = false"),
     key("stop_signal", "the name of a signal", r#"stop_signal = "INT""#),
     key("stop_timeout", DURATION, r#"stop_timeout = "10s""#),
+    key("memory_max", "a size of at least 1 MiB", r#"memory_max = "2 GiB""#),
+    key("cpu_weight", "an integer from 1 to 10000", "cpu_weight = 50"),
     later("budget", "a table", "budget = { max_cost_usd = 2.5 }"),
     key("keep_runs", NATURAL, "keep_runs = 50"),
     key("log_max_bytes", "a size", r#"log_max_bytes = "64 MiB""#),
@@ -91,7 +94,14 @@ pub(super) const DAEMON_KEYS: &[Key] = &[
     key("skill_max_files", "an integer of at least 1", "skill_max_files = 4096"),
     key("skill_max_bytes", "a size", r#"skill_max_bytes = "256 MiB""#),
     later("projects", "a list of paths", r#"projects = ["~/src/app"]"#),
-    later("max_parallel_runs", POSITIVE, "max_parallel_runs = 4"),
+    key("max_parallel_runs", POSITIVE, "max_parallel_runs = 4"),
+];
+
+/// The keys of `[notify]`.
+pub(super) const NOTIFY_KEYS: &[Key] = &[
+    key("command", "a program or a list of strings", r#"command = ["notify-send", "harnessd"]"#),
+    key("on", "a list of outcomes", r#"on = ["failed", "timeout"]"#),
+    key("timeout", DURATION, r#"timeout = "30s""#),
 ];
 
 /// The keys of `[project]`.
@@ -105,6 +115,8 @@ pub enum TableKind {
     Harness,
     /// `[daemon]`.
     Daemon,
+    /// `[notify]`.
+    Notify,
     /// `[project]`.
     Project,
 }
@@ -115,6 +127,7 @@ pub const fn known_keys(kind: TableKind) -> &'static [Key] {
     match kind {
         TableKind::Harness => HARNESS_KEYS,
         TableKind::Daemon => DAEMON_KEYS,
+        TableKind::Notify => NOTIFY_KEYS,
         TableKind::Project => PROJECT_KEYS,
     }
 }

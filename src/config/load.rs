@@ -10,12 +10,14 @@ use std::sync::Arc;
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono_tz::Tz;
 
-use super::codes::{DUPLICATE_HARNESS, DUPLICATE_PROJECT, SHARED_SKILLS};
+use super::codes::{DUPLICATE_HARNESS, DUPLICATE_PROJECT};
 use super::daemon::{DaemonLayer, daemon_table, settings};
 use super::definition::digest;
 use super::document::File;
 use super::harness::{Shared, harness, not_a_table, shared};
-use super::model::{Configuration, Harness};
+use super::model::{Configuration, Harness, Notify};
+use super::neighbours::{Declaration, neighbours};
+use super::notify::notify;
 use super::{FileKind, Input, Loaded, Lookup, Surroundings, tables};
 use crate::adapter::{Adapter, Registry};
 use crate::base::{Diagnostic, HarnessName, Place, Severity, SourceText, Sources};
@@ -95,26 +97,27 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         .flat_map(|(_, one)| one.skill_paths.clone())
         .collect();
     let mut harnesses: BTreeMap<HarnessName, Arc<Harness>> = BTreeMap::new();
-    let mut places: BTreeMap<(Option<&str>, &str), Place> = BTreeMap::new();
+    let mut declared: BTreeMap<(Option<&str>, &str), Declaration> = BTreeMap::new();
     for (at, shared) in &all {
         for local in names(shared, *at, &mut found) {
             let (made, wrong) = harness(shared, local, &global_roots, &context);
             found.extend(wrong.into_iter().map(|one| (*at, one)));
             let project = shared.project.as_ref().map(|project| project.name.as_str());
-            let place = shared.file.header(&["harness", local]);
-            if let Some(first) = places.get(&(project, local)) {
-                let one = duplicate(local, &place, first).of(local);
+            let declaration = Declaration::of(shared.file, local);
+            if let Some(first) = declared.get(&(project, local)) {
+                let one = duplicate(local, &declaration.place, &first.place).of(local);
                 // Two projects of one name are reported as such.
                 found.extend(project.is_none().then_some((*at, one)));
                 continue;
             }
-            places.insert((project, local), place);
+            declared.insert((project, local), declaration);
             harnesses.extend(made.map(|made| (made.name.clone(), Arc::new(made))));
         }
     }
     found.extend(project_clashes(&all));
-    found.extend(shared_skills(&harnesses, &places, inputs));
+    found.extend(neighbours(&harnesses, &declared, inputs));
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
+    let notify = notify_of(&files, &mut found);
     let settings = match files
         .iter()
         .zip(inputs)
@@ -134,7 +137,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         daemon,
         harnesses,
         registry: Arc::clone(&registry),
-        notify: None,
+        notify,
         files,
     });
     Loaded { configuration, settings, diagnostics, sources }
@@ -186,41 +189,6 @@ fn duplicate(local: &str, place: &Place, first: &Place) -> Diagnostic {
         .related(first.clone(), "first declared here")
 }
 
-/// Harnesses of one agent that put different skills into one directory of the workdir: of a name that
-/// both want with different contents only one gets its own (SKL-8).
-fn shared_skills(
-    harnesses: &BTreeMap<HarnessName, Arc<Harness>>,
-    places: &BTreeMap<(Option<&str>, &str), Place>,
-    inputs: &[Input],
-) -> Found {
-    let mut first: BTreeMap<(&str, &Utf8Path), &Harness> = BTreeMap::new();
-    let mut found = Vec::new();
-    let place = |one: &Harness| places.get(&(one.name.project(), one.name.local())).cloned();
-    for harness in harnesses.values().filter(|one| one.adapter.shares_target()) {
-        let Some(workdir) = harness.workdir.as_deref() else { continue };
-        let earlier = *first.entry((harness.adapter.id(), workdir)).or_insert(harness);
-        let roots = |one: &Harness| (one.use_default_skill_paths, one.skill_paths.clone());
-        if roots(earlier) == roots(harness) {
-            continue;
-        }
-        let (Some(here), Some(there)) = (place(harness), place(earlier)) else { continue };
-        let at = inputs.iter().position(|input| input.file == here.file).unwrap_or_default();
-        let message = format!(
-            "harnesses `{}` and `{}` put different skills into one directory of `{workdir}`",
-            earlier.name, harness.name
-        );
-        let one = Diagnostic::warning(SHARED_SKILLS, here, message)
-            .of(harness.name.as_str())
-            .help(format!(
-                "`{}` cannot be told of a private directory: give them the same skills or different workdirs",
-                harness.adapter.id()
-            ))
-            .related(there, "the other one is declared here");
-        found.push((at, one));
-    }
-    found
-}
-
 fn project_clashes(all: &[(usize, Shared<'_>)]) -> Found {
     let mut first: BTreeMap<&str, &Shared<'_>> = BTreeMap::new();
     let mut found = Vec::new();
@@ -262,6 +230,18 @@ fn daemon_of(
     let (settings, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
     found.extend(wrong.into_iter().map(|one| (after_all, one)));
     settings
+}
+
+/// The first file that has a `[notify]` table decides.
+fn notify_of(files: &[Option<File>], found: &mut Found) -> Option<Arc<Notify>> {
+    let mut first = None;
+    let global = files.iter().enumerate().filter_map(|(at, file)| Some((at, file.as_ref()?)));
+    for (at, file) in global.filter(|(_, file)| file.kind == FileKind::Global) {
+        let (read, wrong) = notify(file);
+        found.extend(wrong.into_iter().map(|one| (at, one)));
+        first = first.or(read);
+    }
+    first
 }
 
 /// The name of the project that a file declares (CFG-3), for whoever needs no more of it.

@@ -305,6 +305,15 @@ impl Harness {
         }
     }
 
+    /// Whether people want only the answer of its agent.
+    #[must_use]
+    pub const fn quiet(&self) -> bool {
+        match &self.work {
+            Work::Prompt { options, .. } => options.quiet,
+            Work::Command { .. } => false,
+        }
+    }
+
     /// Its wall-clock bound.
     #[must_use]
     pub const fn timeout(&self) -> Option<Duration> {

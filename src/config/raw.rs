@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use chrono_tz::Tz;
 use serde::Deserialize;
 
-use super::scalar::{Amount, Bound, Delay, Element, Parsed, Pause, Positive, Signal, Size, Words};
+use super::scalar::{
+    Amount, Bound, Delay, Element, Memory, Parsed, Pause, Positive, Signal, Size, Weight, Words,
+};
 use crate::lifecycle::RestartPolicy;
 use crate::schedule::{CatchUp, Overlap};
 
@@ -29,23 +31,17 @@ pub(super) struct RawHarness {
     pub(super) quiet: Option<bool>,
     pub(super) schedule: Option<String>,
     pub(super) timezone: Option<Parsed<Tz>>,
-    #[serde(rename = "jitter")]
-    _jitter: Option<Parsed<Pause>>,
+    pub(super) jitter: Option<Parsed<Pause>>,
     pub(super) overlap: Option<Parsed<Overlap>>,
-    #[serde(rename = "catch_up")]
-    _catch_up: Option<Parsed<CatchUp>>,
-    #[serde(rename = "catch_up_window")]
-    _catch_up_window: Option<Parsed<Pause>>,
+    pub(super) catch_up: Option<Parsed<CatchUp>>,
+    pub(super) catch_up_window: Option<Parsed<Pause>>,
     pub(super) timeout: Option<Parsed<Bound>>,
-    #[serde(rename = "first_output_timeout")]
-    _first_output_timeout: Option<Parsed<Bound>>,
-    #[serde(rename = "idle_timeout")]
-    _idle_timeout: Option<Parsed<Bound>>,
+    pub(super) first_output_timeout: Option<Parsed<Bound>>,
+    pub(super) idle_timeout: Option<Parsed<Bound>>,
     pub(super) check: Option<Words>,
-    #[serde(rename = "linger_timeout")]
-    _linger_timeout: Option<Parsed<Pause>>,
-    #[serde(rename = "exclusive")]
-    _exclusive: Option<bool>,
+    pub(super) check_timeout: Option<Parsed<Bound>>,
+    pub(super) linger_timeout: Option<Parsed<Pause>>,
+    pub(super) exclusive: Option<bool>,
     #[serde(rename = "mcp")]
     _mcp: Option<bool>,
     pub(super) restart: Option<Parsed<RestartPolicy>>,
@@ -62,6 +58,8 @@ pub(super) struct RawHarness {
     pub(super) tty: Option<bool>,
     pub(super) stop_signal: Option<Parsed<Signal>>,
     pub(super) stop_timeout: Option<Parsed<Pause>>,
+    pub(super) memory_max: Option<Parsed<Memory>>,
+    pub(super) cpu_weight: Option<Weight>,
     #[serde(rename = "budget")]
     _budget: Option<RawBudget>,
     pub(super) keep_runs: Option<u32>,
@@ -96,8 +94,17 @@ pub(super) struct RawDaemon {
     pub(super) skill_max_bytes: Parsed<Size>,
     #[serde(default)]
     pub(super) projects: Option<Vec<Element>>,
-    #[serde(default, rename = "max_parallel_runs")]
-    _max_parallel_runs: Option<Positive>,
+    #[serde(default)]
+    pub(super) max_parallel_runs: Option<Positive>,
+}
+
+/// `[notify]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawNotify {
+    pub(super) command: Option<Words>,
+    pub(super) on: Option<Vec<Element>>,
+    pub(super) timeout: Option<Parsed<Bound>>,
 }
 
 /// `[project]`.

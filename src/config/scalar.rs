@@ -11,7 +11,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 
-use crate::base::{nearest, parse_duration, parse_size, signal_names, signal_number};
+use crate::base::{Outcome, nearest, parse_duration, parse_size, signal_names, signal_number, size_text};
 use crate::lifecycle::RestartPolicy;
 use crate::schedule::{CatchUp, Overlap, parse_zone};
 
@@ -107,30 +107,45 @@ impl<'de> Deserialize<'de> for Element {
     }
 }
 
-/// A list of strings, or one string (`check`).
+/// A program with its arguments, or a program alone as one string (`check`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Words(pub(super) Vec<Element>);
+pub(super) enum Words {
+    /// One string.
+    Alone(String),
+    /// A list.
+    List(Vec<Element>),
+}
+
+impl Words {
+    /// The program and its arguments, as far as they are strings.
+    pub(super) fn command(&self) -> Vec<String> {
+        match self {
+            Self::Alone(program) => vec![program.clone()],
+            Self::List(words) => words.iter().filter_map(Element::text).map(str::to_owned).collect(),
+        }
+    }
+}
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Vec<Element>;
+            type Value = Words;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string or a list of strings")
             }
-            fn visit_str<E>(self, text: &str) -> Result<Vec<Element>, E> {
-                Ok(vec![Element::Text(text.to_owned())])
+            fn visit_str<E>(self, text: &str) -> Result<Words, E> {
+                Ok(Words::Alone(text.to_owned()))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Element>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
                 let mut words = Vec::new();
                 while let Some(word) = list.next_element()? {
                     words.push(word);
                 }
-                Ok(words)
+                Ok(Words::List(words))
             }
         }
-        deserializer.deserialize_any(Reader).map(Self)
+        deserializer.deserialize_any(Reader)
     }
 }
 
@@ -198,6 +213,30 @@ impl FromText for Size {
     }
 }
 
+/// A bound of memory: below a mebibyte no program even starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Memory(pub(super) u64);
+
+impl Memory {
+    const LEAST: u64 = 1 << 20;
+
+    fn at_least(size: Size, written: impl fmt::Display) -> Result<Self, String> {
+        match size.0 {
+            bytes if bytes >= Self::LEAST => Ok(Self(bytes)),
+            _ => Err(format!("`{written}` is too little: the least is {}", size_text(Self::LEAST))),
+        }
+    }
+}
+
+impl FromText for Memory {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::at_least(Size::from_text(text)?, text)
+    }
+    fn from_integer(bytes: i64) -> Option<Result<Self, String>> {
+        Size::from_integer(bytes).map(|size| Self::at_least(size?, bytes))
+    }
+}
+
 /// The number of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Signal(pub(super) i32);
@@ -239,6 +278,13 @@ impl FromText for CatchUp {
     }
 }
 
+impl FromText for Outcome {
+    fn from_text(text: &str) -> Result<Self, String> {
+        let words = Self::ALL.iter().map(|outcome| outcome.as_str());
+        text.parse().map_err(|_| unknown_word(text, "outcome", text, words))
+    }
+}
+
 /// Message and help for a word that is none of a few.
 fn unknown_word<'a>(
     text: &str,
@@ -253,7 +299,8 @@ fn unknown_word<'a>(
     }
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
     if near.is_empty() {
-        let all: Vec<&str> = words.into_iter().take(8).collect();
+        let few = if words.clone().into_iter().count() > 16 { 8 } else { 16 };
+        let all: Vec<&str> = words.into_iter().take(few).collect();
         format!("{message}\nwrite one of {}", quoted(&all).join(", "))
     } else {
         format!("{message}\ndid you mean {}?", quoted(&near).join(" or "))
@@ -269,6 +316,21 @@ impl<'de> Deserialize<'de> for Positive {
         match u32::deserialize(deserializer)? {
             0 => Err(D::Error::invalid_value(Unexpected::Signed(0), &"a number above zero")),
             number => Ok(Self(number)),
+        }
+    }
+}
+
+/// A share of the processors, as cgroups take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Weight(pub(super) u32);
+
+impl<'de> Deserialize<'de> for Weight {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            weight @ 1..=10_000 => Ok(Self(weight)),
+            other => {
+                Err(D::Error::invalid_value(Unexpected::Unsigned(other.into()), &"a number from 1 to 10000"))
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ mod discovery;
 mod hashes;
 mod keys;
 mod layers;
+mod notify;
 mod paths;
 mod robustness;
 mod scenarios;

@@ -9,9 +9,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::boot::Options;
 use super::clients::Clients;
+use super::errands::Errands;
 use super::error::DaemonError;
+use super::parking::Parking;
 use super::source::{loop_error, readable};
 use super::state::{ConfigStatus, Daemon};
+use super::versions::Versions;
 use super::workers::Workers;
 use crate::config::DaemonSettings;
 use crate::host::run_lock::RunLocks;
@@ -79,6 +82,10 @@ pub(super) fn assemble(
         store_notices: Vec::new(),
         live: HashMap::new(),
         family: Family::default(),
+        errands: Errands::new(entropy::seed()),
+        versions: Versions::default(),
+        parking: Parking::default(),
+        heads: BTreeMap::new(),
         reap_due: false,
         unsurveyed: BTreeSet::new(),
         reserve: Vec::new(),

@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tracing::{error, info, warn};
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
+use super::errands::errand_owner;
 use super::error::DaemonError;
 use super::lost::{close_lost, end_forgotten};
 use super::signals::tell_manager;
@@ -19,7 +20,7 @@ use crate::host::lock::DirLock;
 use crate::host::logs;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
-use crate::host::{memory, notify};
+use crate::host::{memory, notify, tree};
 use crate::loader::{self, Selection};
 use crate::store::Store;
 use crate::supervisor::{Event, Remembered};
@@ -98,11 +99,17 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     let lost = close_lost(&store, &mut locks)?;
     // A disk that is full, or another process's transaction, is no reason not to start.
     let waiting = store.commit(&lost).err().map(|cause| (cause, lost));
+    let owner = errand_owner(&state);
+    let errands = owner.as_deref().map_or(0, tree::end_errands_of);
+    if errands > 0 {
+        warn!(processes = errands, "commands of an earlier daemon are killed");
+    }
     let known = store.remembered()?;
     let remembered =
         Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
     let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
+    daemon.errands.owner = owner.unwrap_or_default();
     daemon.store_notices.extend(notice);
     if let Some((cause, lost)) = waiting {
         daemon.backlog = lost;

@@ -1,6 +1,6 @@
 //! Reaping, and ending whole process trees (LIF-5, LIF-6, LIF-8).
 //!
-//! Which process belongs to which run is `host::tree::Family`'s knowledge; here
+//! Which process belongs to which run, or to which errand, is `host::tree::Family`'s knowledge; here
 //! it is turned into events. Invariant: a run is told as emptied when its main
 //! process is reaped, no leftover of it is alive, and its output is drained.
 
@@ -16,7 +16,7 @@ use crate::base::RunId;
 use crate::host::files;
 use crate::host::process::{self, signal_group, signal_pid};
 use crate::host::tree::{Reaped, Refused};
-use crate::supervisor::{Event, Rest};
+use crate::supervisor::{Effect, Event, Rest};
 
 /// How long a failed daemon goes on killing what it had started.
 const LAST_KILLS: Duration = Duration::from_secs(10);
@@ -31,10 +31,13 @@ impl Daemon {
         for (pid, status) in process::reap() {
             match self.family.reaped(pid) {
                 Reaped::Main(run) => {
-                    if let Some(live) = self.live.get_mut(&run) {
-                        live.main = Main::Reaped;
+                    if !self.errands.exited(run, status) {
+                        if let Some(live) = self.live.get_mut(&run) {
+                            live.main = Main::Reaped;
+                            live.status = Some(status);
+                        }
+                        exits.push((run, status));
                     }
-                    exits.push((run, status));
                     touched.insert(run);
                 }
                 Reaped::Leftover(run) => {
@@ -63,12 +66,16 @@ impl Daemon {
     pub(super) fn end_everything(&mut self) {
         self.feed(Event::Shutdown { at_once: true });
         let start = Instant::now();
-        while !self.live.is_empty() && start.elapsed() < LAST_KILLS {
+        self.errands.hurry(Self::now().mono);
+        while !(self.live.is_empty() && self.errands.is_idle()) && start.elapsed() < LAST_KILLS {
             self.settle();
+            self.wind_errands_up();
             let runs: Vec<RunId> = self.live.keys().copied().collect();
             runs.into_iter().for_each(|run| self.kill_tree(run));
             thread::sleep(Duration::from_millis(5));
             self.reap();
+            // The loop that would bring their answers turns no more.
+            self.give_up_heads(None);
         }
         self.settle();
     }
@@ -114,17 +121,33 @@ impl Daemon {
         }
     }
 
-    /// Closes a run of which nothing is alive: drains its output and tells the core.
+    /// Closes a run, or an errand, of which nothing is alive; a run first waits for its last receipt.
     fn close_if_empty(&mut self, run: RunId) {
-        if !self.live.contains_key(&run) || !self.family.is_gone(run) {
-            return;
+        if self.errands.has(run) {
+            return self.close_errand(run);
         }
+        if self.live.contains_key(&run) && self.family.is_gone(run) && !self.ask_head(run) {
+            self.empty(run, None);
+        }
+    }
+
+    /// Nothing of a run is alive: drains its output and tells the core. Unless a check follows it is over.
+    pub(super) fn empty(&mut self, run: RunId, git_after: Option<String>) {
+        let rest = self.drain_output(run);
+        self.feed(Event::Emptied { run, rest: Rest { git_after, ..rest } });
+        let checked = |effect: &Effect| matches!(effect, Effect::Check { run: id, .. } if *id == run);
+        if !self.effects.iter().any(checked) {
+            self.release(run);
+        }
+    }
+
+    /// A run is over: its log is closed and its harness may be run by others.
+    pub(super) fn release(&mut self, run: RunId) {
         self.close_output(run);
         self.family.forget(run);
         if let Some(live) = self.live.remove(&run) {
             self.unlock(&live.harness.name);
         }
-        self.feed(Event::Emptied { run, rest: Rest::default() });
     }
 
     /// Asks a run to stop: its process group, or what its main process left behind.

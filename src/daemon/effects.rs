@@ -79,11 +79,10 @@ impl Daemon {
             Effect::Cancel { run } => self.cancel(run),
             Effect::StopTree { run } => self.stop_tree(run),
             Effect::KillTree { run } => self.kill_tree(run),
-            Effect::Check { run, .. } => {
-                let cause = "checks cannot be run yet".to_owned();
-                self.feed(Event::CheckRefused { run, cause });
-            }
-            Effect::Park { .. } | Effect::Unpark { .. } | Effect::Notify { .. } => {}
+            Effect::Check { run, .. } => self.check(run),
+            Effect::Park { harness } => self.park(&harness),
+            Effect::Unpark { harness } => self.unpark(&harness),
+            Effect::Notify { notify, run } => self.notify(&notify, &run),
             Effect::Emit(kind) => self.emit(kind),
             Effect::Reply { ticket, result } => self.reply(ticket, result),
         }
@@ -102,8 +101,7 @@ impl Daemon {
             };
             return self.feed(Event::NotSpawned { run, cause: cause.to_string(), code });
         }
-        let live = Live { harness: Arc::clone(&harness), main: Main::Preparing, ending: None, output: None };
-        self.live.insert(run, live);
+        self.live.insert(run, Live::preparing(Arc::clone(&harness)));
         let stale = self.stale_runs(run, &harness.name);
         if stale.is_empty() && is_quick(&harness) {
             let prepared = prepare(&harness, run, &self.around);
@@ -141,14 +139,20 @@ impl Daemon {
             warn!(harness = %harness.name, %run, "{warning}");
         }
         let path = log_file(&self.around.state, &harness.name, run);
-        let log = LogWriter::open(&path, harness.log_max_bytes);
+        let mut log = LogWriter::open(&path, harness.log_max_bytes);
         match spawn(&prepared.spec) {
             Ok(spawned) => {
-                let output = Output::new(run, spawned.output, log, harness.tty);
+                for warning in &prepared.warnings {
+                    log.note(warning);
+                }
+                let shown = self.echo.is_some();
+                let format = prepared.report.as_deref();
+                let output = Output::new(run, spawned.output, log, &harness, format, shown);
                 self.watch_output(run, output);
                 self.family.started(run, spawned.pid, spawned.start_time);
                 if let Some(live) = self.live.get_mut(&run) {
                     live.main = Main::Alive(spawned.pid);
+                    live.repository = prepared.repository.map(|_| prepared.workdir.clone());
                 }
                 info!(harness = %harness.name, %run, pid = spawned.pid, "started");
                 self.feed(Event::Spawned {
@@ -160,10 +164,15 @@ impl Daemon {
                         workdir: Some(prepared.workdir.into_string()),
                         log: Some(path.into_string()),
                         skills: prepared.skills,
-                        report: None,
-                        git_before: None,
+                        report: prepared.report,
+                        git_before: prepared.git_before,
                     },
                 });
+                self.ask_version(run, &harness, &prepared.spec);
+                let checked = harness.watch().is_some_and(|watch| watch.check.is_some());
+                if let Some(live) = self.live.get_mut(&run).filter(|_| checked) {
+                    live.conditions = Some(prepared.spec.into());
+                }
             }
             Err(cause) => {
                 drop(log);
@@ -177,7 +186,8 @@ impl Daemon {
         if let Err(cause) = logs::remove(&path) {
             warn!(harness = %harness.name, %run, %cause, "the empty log cannot be removed");
         }
-        self.not_spawned(run, ErrorCode::SpawnFailed, cause.to_string());
+        let code = if cause.is_shortage() { ErrorCode::Internal } else { ErrorCode::SpawnFailed };
+        self.not_spawned(run, code, cause.to_string());
     }
 
     fn not_spawned(&mut self, run: RunId, code: ErrorCode, cause: String) {

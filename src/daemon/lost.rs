@@ -62,9 +62,8 @@ pub(super) fn end_forgotten(state: &Utf8Path, store: &Store, locks: &RunLocks) -
     let logs = logs::all(&logs::directory(state)).map_err(DaemonError::system("directory of logs"))?;
     let elsewhere = |harness: &HarnessName| locks.holder(harness).is_some();
     let forgotten = logs.into_iter().filter(|log| !known.contains(&log.run) && !elsewhere(&log.harness));
-    let mut runs: Vec<Remnant> =
+    let runs: Vec<Remnant> =
         forgotten.map(|log| Remnant { run: log.run, pid: None, start_time: None }).collect();
-    runs.dedup();
     let ended = tree::end_runs(&runs, GRACE);
     if ended > 0 {
         warn!(processes = ended, "processes of runs that are recorded no more are ended");

@@ -1,4 +1,6 @@
 //! From a child's terminal or pipe into its run's log, without ever waiting (RUN-3).
+//!
+//! On the way it is read for what the agent states about its own end (RUN-0).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -6,15 +8,20 @@ use std::rc::Rc;
 
 use calloop::generic::Generic;
 use calloop::{Interest, Mode, PostAction, RegistrationToken};
+use chrono_tz::Tz;
 use tracing::warn;
 
 use super::state::Daemon;
 use crate::base::RunId;
+use crate::config::{Harness, Watch};
 use crate::host::console::Console;
 use crate::host::logs::LogWriter;
 use crate::host::process::{Output as Read, read_output, write_some};
 use crate::host::terminal::Responder;
 use crate::host::terminal::{COLUMNS, ROWS};
+use crate::host::zone;
+use crate::report::{Decoder, Format, Renderer};
+use crate::supervisor::{Event, Rest};
 
 /// Bytes taken from one child before others get their turn.
 const TURN: usize = 1 << 20;
@@ -27,7 +34,20 @@ pub(super) struct Output {
     fd: Rc<OwnedFd>,
     log: LogWriter,
     responder: Option<Responder>,
+    /// Reads what its agent states, where that is asked for machine-readable output.
+    reading: Option<Reading>,
+    /// Whether its silence is bounded, so that the core wants to hear of its output.
+    told: bool,
     token: Option<RegistrationToken>,
+}
+
+/// How machine-readable output is read.
+struct Reading {
+    decoder: Decoder,
+    /// Makes text of it for the one who watches the run.
+    renderer: Option<Renderer>,
+    /// The zone of a time of day that the agent states.
+    zone: Tz,
 }
 
 impl std::fmt::Debug for Output {
@@ -39,7 +59,17 @@ impl std::fmt::Debug for Output {
     }
 }
 
-/// What a read from a child came to.
+/// What was read from a child.
+struct Pumped {
+    progress: Progress,
+    /// So many bytes.
+    moved: usize,
+    /// Its agent has stated its end, or another one than before.
+    stated: bool,
+}
+
+/// Whether there is more to come.
+#[derive(Clone, Copy)]
 enum Progress {
     /// Nothing more at present, or enough for one turn.
     Later,
@@ -48,8 +78,31 @@ enum Progress {
 }
 
 impl Output {
-    pub(super) fn new(run: RunId, fd: OwnedFd, log: LogWriter, tty: bool) -> Self {
-        Self { run, fd: Rc::new(fd), log, responder: tty.then(|| Responder::new(COLUMNS, ROWS)), token: None }
+    /// The output of a run of `harness`. `format`: of what its agent was asked for; `shown`: it is
+    /// also echoed to somebody.
+    pub(super) fn new(
+        run: RunId,
+        fd: OwnedFd,
+        log: LogWriter,
+        harness: &Harness,
+        format: Option<&str>,
+        shown: bool,
+    ) -> Self {
+        let reading = format.and_then(Format::named).map(|format| Reading {
+            decoder: Decoder::new(format),
+            renderer: shown.then(|| Renderer::new(format, harness.quiet())),
+            zone: harness.timetable().map_or_else(zone::system, |timetable| timetable.timezone),
+        });
+        let bounded = |watch: &Watch| watch.first_output_timeout.or(watch.idle_timeout).is_some();
+        Self {
+            run,
+            fd: Rc::new(fd),
+            log,
+            responder: harness.tty.then(|| Responder::new(COLUMNS, ROWS)),
+            reading,
+            told: harness.watch().is_some_and(bounded),
+            token: None,
+        }
     }
 
     /// Bytes that the log could not take.
@@ -57,26 +110,58 @@ impl Output {
         self.log.dropped()
     }
 
+    /// A line of ours in the log, and in what is shown.
+    pub(super) fn note(&mut self, text: &str, echo: Option<&Console>) {
+        self.log.note(text);
+        if let Some(echo) = echo {
+            echo.write(format!("[harnessd: {text}]\n").as_bytes());
+        }
+    }
+
+    /// The output of what follows in the same run: it goes on in the log, and states nothing for the agent.
+    pub(super) fn follow(self, fd: OwnedFd) -> Self {
+        let (fd, log) = (Rc::new(fd), self.log);
+        Self { run: self.run, fd, log, responder: None, reading: None, told: false, token: None }
+    }
+
     /// Moves what is there, at most `bound` bytes, into the log.
-    fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: Option<&Console>) -> io::Result<Progress> {
+    fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: Option<&Console>) -> io::Result<Pumped> {
         let mut moved = 0;
-        while moved < bound {
+        let mut stated = false;
+        let progress = loop {
+            if moved >= bound {
+                break Progress::Later;
+            }
             let count = match read_output(&*self.fd, buffer)? {
                 Read::Bytes(count) => count,
-                Read::Nothing => return Ok(Progress::Later),
-                Read::Ended => return Ok(Progress::End),
+                Read::Nothing => break Progress::Later,
+                Read::Ended => break Progress::End,
             };
             moved += count;
             let bytes = &buffer[..count];
             self.log.append(bytes);
+            let text = self.reading.as_mut().and_then(|reading| {
+                stated |= reading.take(bytes);
+                reading.renderer.as_mut().map(|renderer| renderer.feed(bytes))
+            });
             if let Some(echo) = echo {
-                echo.write(bytes);
+                echo.write(text.as_deref().unwrap_or(bytes));
             }
             if let Some(responder) = &mut self.responder {
                 answer(&self.fd, &responder.feed(bytes));
             }
-        }
-        Ok(Progress::Later)
+        };
+        Ok(Pumped { progress, moved, stated })
+    }
+}
+
+impl Reading {
+    /// Reads on; whether the agent has stated an end, or another one than before.
+    fn take(&mut self, bytes: &[u8]) -> bool {
+        let before = self.decoder.stated().cloned();
+        self.decoder.feed(bytes);
+        let after = self.decoder.stated();
+        after.is_some() && after != before.as_ref()
     }
 }
 
@@ -108,30 +193,55 @@ impl Daemon {
         let Some(output) = self.live.get_mut(&run).and_then(|live| live.output.as_mut()) else {
             return PostAction::Remove;
         };
-        match output.pump(&mut self.buffer, TURN, echo.as_ref()) {
-            Ok(Progress::Later) => PostAction::Continue,
-            Ok(Progress::End) => {
-                output.token = None;
-                PostAction::Remove
+        let (action, event) = match output.pump(&mut self.buffer, TURN, echo.as_ref()) {
+            Ok(Pumped { progress, moved, stated }) => {
+                let action = match progress {
+                    Progress::Later => PostAction::Continue,
+                    Progress::End => PostAction::Remove,
+                };
+                let report = output.reading.as_ref().filter(|_| stated);
+                let report = report.and_then(|one| one.decoder.so_far(Self::now().wall, one.zone));
+                let told = (output.told && moved > 0).then_some(Event::Output { run });
+                (action, [told, report.map(|report| Event::Reported { run, report })])
             }
             Err(cause) => {
                 warn!(%run, %cause, "the output cannot be read any more");
-                output.token = None;
-                PostAction::Remove
+                (PostAction::Remove, [None, None])
             }
+        };
+        if matches!(action, PostAction::Remove) {
+            output.token = None;
         }
+        event.into_iter().flatten().for_each(|event| self.feed(event));
+        action
     }
 
-    /// Takes what is left of a run's output and closes its log.
-    pub(super) fn close_output(&mut self, run: RunId) {
+    /// Takes what is left of a run's output, and tells what the output and the status of the main
+    /// process come to.
+    pub(super) fn drain_output(&mut self, run: RunId) -> Rest {
         let echo = self.echo.clone();
-        let Some(mut output) = self.live.get_mut(&run).and_then(|live| live.output.take()) else { return };
+        let Some(live) = self.live.get_mut(&run) else { return Rest::default() };
+        let (Some(output), status) = (live.output.as_mut(), live.status) else { return Rest::default() };
         if let Err(cause) = output.pump(&mut self.buffer, REST, echo.as_ref()) {
             warn!(%run, %cause, "the last output cannot be read");
         }
         if let Some(token) = output.token.take() {
             self.handle.remove(token);
         }
+        let report = output.reading.as_mut().and_then(|reading| {
+            reading.decoder.finish();
+            let text = reading.renderer.as_mut().map(Renderer::finish);
+            if let (Some(echo), Some(text)) = (&echo, text) {
+                echo.write(&text);
+            }
+            reading.decoder.report(status, Self::now().wall, reading.zone)
+        });
+        Rest { report, git_after: None, dropped_bytes: output.log.dropped() }
+    }
+
+    /// Closes the log of a run.
+    pub(super) fn close_output(&mut self, run: RunId) {
+        let Some(mut output) = self.live.get_mut(&run).and_then(|live| live.output.take()) else { return };
         output.log.finish();
         let dropped = output.log.dropped();
         if dropped > 0 {

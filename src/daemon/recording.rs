@@ -28,9 +28,9 @@ impl Daemon {
             return;
         }
         let done = match self.store.commit(&self.backlog) {
-            Err(cause) if cause.problem == StoreProblem::Gone || cause.problem.is_damage() => {
-                self.replace_store(&cause)
-            }
+            Err(cause) if cause.problem == StoreProblem::Gone => self.replace_store(&cause),
+            // Only the daemon has the lock of the state directory, and may move what lies in it.
+            Err(cause) if cause.problem.is_damage() && !self.foreground => self.replace_store(&cause),
             Err(cause) if cause.problem.is_of_one_record() => self.commit_one_by_one(),
             done => done,
         };
@@ -71,7 +71,11 @@ impl Daemon {
     /// The store went away under us, or holds no longer what was written: what this daemon knows goes
     /// into a new one, with what can be read of a damaged one.
     fn replace_store(&mut self, cause: &StoreError) -> Result<(), StoreError> {
-        let (mut store, replaced) = Store::open_or_replace(self.around.state.as_path())?;
+        let state = self.around.state.as_path();
+        let (mut store, replaced) = match self.foreground {
+            true => (Store::open(state)?, None),
+            false => Store::open_or_replace(state)?,
+        };
         store.set_patience(STORE_PATIENCE)?;
         // Of an open run the supervisor knows what the backlog tells and more. So it does of firings and
         // intents, but the backlog may speak of harnesses that are gone: it comes first, to be overruled.
@@ -82,7 +86,7 @@ impl Daemon {
         self.store = store;
         let notice = match replaced {
             Some(replaced) => replaced.to_string(),
-            None => format!("{cause}: a new one holds what the daemon still knew"),
+            None => format!("{cause}: the one that is there now holds what was still known"),
         };
         error!("{notice}");
         self.store_notices.push(notice);
@@ -121,16 +125,18 @@ impl Daemon {
     /// What bounds the past at a start: runs beyond `keep_runs`, which may have been lowered, and old runs
     /// of harnesses that are gone; and logs that no run refers to, by a worker.
     pub(super) fn tidy(&mut self) {
-        let recorded = match self.store.harnesses() {
+        let recorded = match self.store.counts() {
             Ok(recorded) => recorded,
             Err(cause) => return warn!(%cause, "old runs cannot be pruned"),
         };
-        for name in recorded.iter().filter_map(|name| HarnessName::parse(name).ok()) {
-            if self.supervisor.harness(&name).is_some() {
-                self.prune(&name);
-            } else {
-                let expired = self.store.expire(&name);
-                remove_logs(&name, expired);
+        for (name, count) in recorded {
+            match self.supervisor.harness(&name) {
+                Some(harness) if count > u64::from(harness.keep_runs) => self.prune(&name),
+                Some(_) => {}
+                None => {
+                    let expired = self.store.expire(&name);
+                    remove_logs(&name, expired);
+                }
             }
         }
         match logs::harnesses(&logs::directory(&self.around.state)) {

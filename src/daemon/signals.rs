@@ -23,6 +23,9 @@ impl Daemon {
     /// Stops everything: gracefully the first time, at once the second.
     pub(super) fn shut_down(&mut self) {
         let again = std::mem::replace(&mut self.stopping, true);
+        if again {
+            self.errands.hurry(Self::now().mono);
+        }
         if self.foreground && !again {
             // Its one run is stopped as by `harnessd stop`; the reply about the run ends the loop.
             let names = self.supervisor.names().cloned().collect();

@@ -12,9 +12,12 @@ use serde_json::Value;
 use super::boot::Options;
 use super::clients::Clients;
 use super::effects::Start;
+use super::errands::Errands;
 use super::output::Output;
+use super::parking::Parking;
+use super::versions::Versions;
 use super::workers::Workers;
-use crate::base::{Now, RunId, Wall};
+use crate::base::{ExitStatus, Mono, Now, RunId, Wall};
 use crate::config::Harness;
 use crate::host::clock;
 use crate::host::console::Console;
@@ -24,7 +27,7 @@ use crate::host::socket::Listener;
 use crate::host::timer::WallTimer;
 use crate::host::tree::Family;
 use crate::host::watch::Watcher;
-use crate::launch::Surroundings;
+use crate::launch::{Conditions, Surroundings};
 use crate::loader::Selection;
 use crate::store::Store;
 use crate::supervisor::{Effect, Event, Remembered, Supervisor, Ticket};
@@ -43,6 +46,20 @@ pub(super) struct Live {
     /// The signal that processes of the run get as they are found: set once it is being ended.
     pub(super) ending: Option<i32>,
     pub(super) output: Option<Output>,
+    /// How the main process ended, once it is reaped.
+    pub(super) status: Option<ExitStatus>,
+    /// For its check, until that is started.
+    pub(super) conditions: Option<Conditions>,
+    /// The directory of the repository that it works in.
+    pub(super) repository: Option<Utf8PathBuf>,
+}
+
+impl Live {
+    /// A run of which nothing is alive yet.
+    pub(super) const fn preparing(harness: Arc<Harness>) -> Self {
+        let main = Main::Preparing;
+        Self { harness, main, ending: None, output: None, status: None, conditions: None, repository: None }
+    }
 }
 
 /// The main process of a run.
@@ -89,6 +106,11 @@ pub(super) struct Daemon {
     pub(super) live: HashMap<RunId, Live>,
     /// Which process belongs to which run.
     pub(super) family: Family,
+    pub(super) errands: Errands,
+    pub(super) versions: Versions,
+    pub(super) parking: Parking,
+    /// Runs that end as soon as it is known at which commit they left their repository, or then.
+    pub(super) heads: BTreeMap<RunId, Mono>,
     pub(super) reap_due: bool,
     /// Runs of which something was reaped while the children could not be listed.
     pub(super) unsurveyed: BTreeSet<RunId>,
@@ -159,12 +181,17 @@ impl Daemon {
             self.reap();
         }
         let now = Self::now();
+        self.give_up_heads(Some(now.mono));
+        self.press_errands();
         let due = self.supervisor.deadline().is_some_and(|at| at <= now.mono)
             || self.supervisor.wall_deadline().is_some_and(|at| at <= now.wall);
         if due {
             self.feed(Event::Tick);
         }
         self.settle();
+        if self.nothing_left() {
+            self.wind_errands_up();
+        }
         if self.store_trouble.is_some() {
             self.commit(Vec::new());
         }
@@ -190,11 +217,18 @@ impl Daemon {
         }
         let retry = self.store_trouble.is_some().then_some(STORE_RETRY);
         let retry = retry.into_iter().chain(self.reap_due.then_some(REAP_RETRY)).min();
-        self.supervisor.deadline().map(|at| at.since(now)).into_iter().chain(retry).min()
+        let aside = self.errands.deadline().into_iter().chain(self.heads.values().copied());
+        let deadlines = self.supervisor.deadline().into_iter().chain(aside);
+        deadlines.map(|at| at.since(now)).chain(retry).min()
     }
 
     /// Whether nothing is left to do after a shutdown or a foreground run.
     pub(super) fn finished(&self) -> bool {
+        self.nothing_left() && self.errands.is_idle()
+    }
+
+    /// Whether after a shutdown or a foreground run at most errands are left.
+    fn nothing_left(&self) -> bool {
         let over = self.stopping && self.supervisor.idle() || self.foreground_reply.is_some();
         over && self.effects.is_empty() && self.carried.is_empty() && self.live.is_empty()
     }

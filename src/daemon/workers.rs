@@ -20,6 +20,7 @@ use super::state::Daemon;
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
+use crate::host::git::Repository;
 use crate::launch::{
     LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view, withdraw_skills, workdir,
 };
@@ -35,6 +36,7 @@ const STACK: usize = 512 * 1024;
 enum Question {
     Prepare { run: RunId, stale: Vec<Run>, harness: Arc<Harness>, around: Arc<Surroundings> },
     Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
+    Head { run: RunId, dir: Utf8PathBuf },
     Load { selection: Selection, around: Arc<Surroundings> },
     Sweep { state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall },
     Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
@@ -45,6 +47,7 @@ enum Question {
 pub(super) enum Answer {
     Prepared { run: RunId, stale: Vec<Run>, prepared: Result<Box<Prepared>, LaunchError> },
     Withdrawn { harness: HarnessName, trouble: Option<String> },
+    Head { run: RunId, commit: Option<String> },
     Loaded(Box<Loaded>),
     Swept(Result<usize, String>),
     Told { ticket: Ticket, result: Result<Value, ErrorBody> },
@@ -116,6 +119,11 @@ impl Workers {
     /// Gives up what a harness that is gone owns in a target that it shared.
     pub(super) fn withdraw(&mut self, harness: Arc<Harness>, around: Arc<Surroundings>) {
         self.ask(Question::Withdraw { harness, around });
+    }
+
+    /// Asks at which commit the repository of a directory is.
+    pub(super) fn head(&mut self, run: RunId, dir: Utf8PathBuf) {
+        self.ask(Question::Head { run, dir });
     }
 
     pub(super) fn load(&mut self, selection: Selection, around: Arc<Surroundings>) {
@@ -198,6 +206,7 @@ impl Question {
             Self::Withdraw { harness, .. } => {
                 Answer::Withdrawn { harness: harness.name.clone(), trouble: Some(trouble) }
             }
+            Self::Head { run, .. } => Answer::Head { run: *run, commit: None },
             Self::Sweep { .. } => Answer::Swept(Err(trouble)),
             Self::Load { selection, .. } => {
                 let place = Place { file: selection.global.file.clone(), span: None };
@@ -220,6 +229,10 @@ fn answer(question: Question) -> Answer {
         Question::Withdraw { harness, around } => {
             let trouble = withdraw_skills(&harness, &around).err().map(|cause| cause.to_string());
             Answer::Withdrawn { harness: harness.name.clone(), trouble }
+        }
+        Question::Head { run, dir } => {
+            let commit = Repository::holding(&dir).as_ref().and_then(Repository::head);
+            Answer::Head { run, commit }
         }
         Question::Load { selection, around } => {
             Answer::Loaded(Box::new(loader::load_global(&selection, &around.home)))
@@ -263,6 +276,7 @@ impl Daemon {
                 warn!(%harness, cause, "the skills of a removed harness stay where they are");
             }
             Answer::Withdrawn { .. } => {}
+            Answer::Head { run, commit } => self.head_read(run, commit),
             Answer::Loaded(loaded) => self.loaded(*loaded),
             Answer::Swept(Ok(0)) => {}
             Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),

@@ -6,10 +6,12 @@
 mod dotenv;
 mod places;
 mod prompt;
+mod stamp;
 
 pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, read_env_file};
 pub use places::{Places, home_directory};
 pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
+pub use stamp::Stamp;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -60,11 +62,19 @@ pub fn read_config(path: &Utf8Path) -> Result<Vec<u8>, ReadProblem> {
 }
 
 /// Reads a regular file of at most `limit` bytes.
-fn read_regular(path: &Utf8Path, limit: u64) -> Result<Vec<u8>, ReadProblem> {
-    let problem = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadProblem::Missing,
-        _ => ReadProblem::Unreadable(cause(&error)),
-    };
+pub(in crate::host) fn read_regular(path: &Utf8Path, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+    let (file, size) = open_regular(path)?;
+    if size > limit {
+        return Err(ReadProblem::TooLarge { size, limit });
+    }
+    let mut bytes = Vec::new();
+    (&file).take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
+    let size = bytes.len() as u64;
+    if size > limit { Err(ReadProblem::TooLarge { size, limit }) } else { Ok(bytes) }
+}
+
+/// Opens a regular file; with its size.
+pub(in crate::host) fn open_regular(path: &Utf8Path) -> Result<(File, u64), ReadProblem> {
     // A socket cannot be opened at all, so its kind is asked before; a FIFO must not wait for a writer.
     let found = path.metadata().map_err(problem)?;
     regular(found.file_type())?;
@@ -74,13 +84,14 @@ fn read_regular(path: &Utf8Path, limit: u64) -> Result<Vec<u8>, ReadProblem> {
     // It may have been replaced in between.
     let found = file.metadata().map_err(problem)?;
     regular(found.file_type())?;
-    if found.len() > limit {
-        return Err(ReadProblem::TooLarge { size: found.len(), limit });
+    Ok((file, found.len()))
+}
+
+fn problem(error: io::Error) -> ReadProblem {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadProblem::Missing,
+        _ => ReadProblem::Unreadable(cause(&error)),
     }
-    let mut bytes = Vec::new();
-    (&file).take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
-    let size = bytes.len() as u64;
-    if size > limit { Err(ReadProblem::TooLarge { size, limit }) } else { Ok(bytes) }
 }
 
 fn regular(kind: FileType) -> Result<(), ReadProblem> {

@@ -5,6 +5,7 @@
 use std::io;
 use std::time::Duration;
 
+use nix::sys::stat::fstat;
 use sd_notify::NotifyState;
 
 /// The daemon serves.
@@ -45,6 +46,14 @@ pub fn status(text: &str) -> io::Result<()> {
 /// If the manager's socket cannot be written to.
 pub fn alive() -> io::Result<()> {
     sd_notify::notify(&[NotifyState::Watchdog])
+}
+
+/// Whether standard error is the journal: systemd says which file it connected the service to, and a child
+/// or a redirection may have another one.
+#[must_use]
+pub fn stderr_is_journal() -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
+    fstat(io::stderr()).is_ok_and(|found| stream == format!("{}:{}", found.st_dev, found.st_ino))
 }
 
 /// How often [`alive`] must be said: half of what the manager waits, none if it does not watch.

@@ -7,9 +7,9 @@ mod ending;
 mod family;
 mod proc;
 
-pub use ending::{Remnant, end_runs};
+pub use ending::{Remnant, end_errands_of, end_runs};
 pub use family::{Family, Reaped, Refused};
-pub use proc::{Facts, children_of_self, descendants, facts, find_by_run_ids, run_id_of};
+pub use proc::{ERRAND, Facts, children_of_self, descendants, facts, find_by_run_ids, tree_id_of};
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::prepare::workdir;
 use crate::adapter::{SkillFacts, Synthesis};
 use crate::base::{HarnessName, RunId};
 use crate::config::Harness;
@@ -39,19 +40,38 @@ fn agent_environment(harness: &Harness, around: &Surroundings) -> BTreeMap<Strin
     env
 }
 
+/// The files whose change may mean that somebody has logged in: the agent's own, and the file that
+/// its keys may stand in.
+#[must_use]
+pub fn login_files(harness: &Harness, around: &Surroundings) -> Vec<Utf8PathBuf> {
+    let env = agent_environment(harness, around);
+    let files = harness.adapter.login_files(&env, &agent_home(&env, around));
+    let workdir = workdir(harness, around);
+    files.into_iter().map(|file| workdir.join(file)).chain(harness.env_file.clone()).collect()
+}
+
+/// The home directory that the agent will see.
+fn agent_home(env: &BTreeMap<String, String>, around: &Surroundings) -> Utf8PathBuf {
+    let home = env.get("HOME").map(Utf8PathBuf::from).filter(|home| home.is_absolute());
+    home.unwrap_or_else(|| around.home.clone())
+}
+
 /// What the adapter says of the agent's skills, by the variables and the home that the agent will see.
 pub(super) fn skill_facts(harness: &Harness, around: &Surroundings) -> SkillFacts {
     let env = agent_environment(harness, around);
-    let home = env.get("HOME").map(Utf8PathBuf::from).filter(|home| home.is_absolute());
-    harness.adapter.skill_facts(&env, home.as_deref().unwrap_or(&around.home))
+    harness.adapter.skill_facts(&env, &agent_home(&env, around))
 }
 
 /// What the daemon has, less its own variables and those of an outer agent.
-fn inherited(harness: &Harness, around: &Surroundings) -> BTreeMap<OsString, OsString> {
+pub(super) fn passed_on(around: &Surroundings) -> BTreeMap<OsString, OsString> {
     let outer = |name: &OsStr| around.scrub.iter().any(|word| OsStr::new(word) == name);
     let passed = around.env.iter().filter(|(name, _)| !is_private(name) && !outer(name));
-    let mut env: BTreeMap<OsString, OsString> =
-        passed.map(|(name, value)| (name.clone(), value.clone())).collect();
+    passed.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// What every agent of the harness gets before anything is set for it.
+fn inherited(harness: &Harness, around: &Surroundings) -> BTreeMap<OsString, OsString> {
+    let mut env = passed_on(around);
     if harness.tty {
         env.insert("TERM".into(), "xterm-256color".into());
     }
@@ -70,7 +90,7 @@ pub fn log_file(state: &Utf8Path, harness: &HarnessName, run: RunId) -> Utf8Path
 }
 
 /// Variables that belong to the daemon's own service manager and never reach a child.
-fn is_private(name: &OsStr) -> bool {
+pub(super) fn is_private(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"HARNESSD_") || matches!(name, b"NOTIFY_SOCKET" | b"WATCHDOG_PID" | b"WATCHDOG_USEC")
 }

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::beside::find;
 use super::environment::{Surroundings, child_environment, skill_facts, text_of};
 use super::error::LaunchError;
 use super::skills::{handed_dir, skills_job};
 use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
-use crate::base::RunId;
+use crate::base::{RunId, duration_text};
 use crate::config::{Harness, PromptSource, Work};
-use crate::host::process::{SpawnSpec, StdinSource, find_program};
+use crate::host::git::Repository;
+use crate::host::process::{SpawnSpec, StdinSource};
 use crate::host::{self, files, terminal};
 use crate::skills::{self, SkillError};
 use crate::wire::RunSkill;
@@ -27,9 +30,18 @@ pub struct Prepared {
     pub workdir: Utf8PathBuf,
     /// The skills that were projected.
     pub skills: Vec<RunSkill>,
+    /// The repository that holds the working directory.
+    pub repository: Option<Repository>,
+    /// The commit that it is at.
+    pub git_before: Option<String>,
     /// What was odd: for the daemon's log and the run's.
     pub warnings: Vec<String>,
+    /// The format of the machine-readable output that the agent is asked for.
+    pub report: Option<String>,
 }
+
+/// A lock of an index that is older than this belongs to no git that is still at work.
+const STALE: Duration = Duration::from_secs(600);
 
 /// The directory that a harness runs in: its `workdir`, else the home directory, never the
 /// daemon's own.
@@ -73,7 +85,20 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
         tty: harness.tty.then_some((terminal::COLUMNS, terminal::ROWS)),
         limits: around.limits,
     };
-    Ok(Prepared { spec, shown: synthesis.shown, workdir, skills, warnings })
+    let repository = Repository::holding(&workdir);
+    let git_before = repository.as_ref().and_then(Repository::head);
+    warnings.extend(repository.as_ref().and_then(stale_lock));
+    let (shown, report) = (synthesis.shown, synthesis.report);
+    Ok(Prepared { spec, shown, workdir, skills, repository, git_before, warnings, report })
+}
+
+/// What is to be said of a lock that stops every git in the working directory until a person removes it.
+fn stale_lock(repository: &Repository) -> Option<String> {
+    let (lock, age) = repository.stale_lock(STALE)?;
+    let age = duration_text(Duration::from_secs(age.as_secs()));
+    Some(format!(
+        "`{lock}` is {age} old: a git that died may have left it, and until it is removed no other one works"
+    ))
 }
 
 /// The argument vector that a start would have, with `<prompt>` for the prompt; for `describe`.
@@ -218,9 +243,7 @@ fn locate(
     let path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
     let mut first = None;
     for word in &words {
-        // A shell would do this for `~/bin/agent`; here nobody else does.
-        let below_home = word.strip_prefix("~/").map(|below| around.home.join(below).into_string());
-        match find_program(below_home.as_deref().unwrap_or(word), path, workdir) {
+        match find(word, path, workdir, &around.home) {
             Ok(found) => return Ok(found),
             Err(cause) => first = first.or(Some(cause.to_string())),
         }

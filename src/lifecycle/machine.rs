@@ -172,10 +172,10 @@ impl Machine {
             Event::Restart(request) => self.restart(request, &mut turn),
             Event::Kill => self.kill(&mut turn),
             Event::Spawned(run) => self.spawned(run, &mut turn),
-            Event::NotSpawned { run, cause } => {
-                self.not_spawned(run, Outcome::SpawnFailed, cause, &mut turn);
+            Event::NotSpawned { run, cause, blameless } => {
+                self.not_spawned(run, Outcome::SpawnFailed, cause, blameless, &mut turn);
             }
-            Event::Busy { run, cause } => self.not_spawned(run, Outcome::Skipped, cause, &mut turn),
+            Event::Busy { run, cause } => self.not_spawned(run, Outcome::Skipped, cause, true, &mut turn),
             Event::Output(run) => self.output(run, &mut turn),
             Event::Reported { run, report } => self.reported(run, report, &mut turn),
             Event::Exited { run, status } => self.exited(run, status, &mut turn),

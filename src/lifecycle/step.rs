@@ -50,6 +50,9 @@ pub enum Event {
         run: RunId,
         /// Why.
         cause: String,
+        /// Whether it is the machine's fault, which was short of something that every start needs: no
+        /// failed attempt of this harness.
+        blameless: bool,
     },
     /// It was not started since another process runs the harness (RUN-4): no failed attempt.
     Busy {

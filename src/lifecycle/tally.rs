@@ -26,13 +26,14 @@ pub(super) struct Tally {
     restarts: u32,
     /// Tries before the next one, 0 before a first try.
     tries: u32,
-    /// Launches since the last end that met a run of another process.
+    /// Launches since the last end that were put off: they met a run of another process, or a machine
+    /// that was short of something.
     met: u32,
     /// Consecutive runs that met a limit.
     limits: u32,
 }
 
-/// The shortest wait for another process: without one, no delay would be a busy loop.
+/// The shortest time that a launch is put off for: without one, no delay would be a busy loop.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The first pause after a limit whose end is not known; each further one is twice as long.
 const LIMIT_PAUSE: Duration = Duration::from_secs(60);
@@ -70,16 +71,16 @@ impl Tally {
         self.tries
     }
 
-    /// A restart by policy begins; one that is tried again since it met another process is the same.
+    /// A restart by policy begins; one that is tried again since it was put off is the same.
     pub(super) const fn restarted(&mut self) {
         if self.met == 0 {
             self.restarts = self.restarts.saturating_add(1);
         }
     }
 
-    /// The last launch met a run of another process. That was no try; the answer
-    /// is the delay to the next one, before jitter.
-    pub(super) fn met(&mut self, policy: &Policy) -> Duration {
+    /// The last launch met a run of another process, or a machine that was short of something. That was
+    /// no try; the answer is the delay to the next one, before jitter.
+    pub(super) fn put_off(&mut self, policy: &Policy) -> Duration {
         self.tries = self.tries.saturating_sub(1);
         self.met = self.met.saturating_add(1);
         policy.delay(self.met).max(SHORTEST)
@@ -96,10 +97,7 @@ impl Tally {
     /// Counts a run that met a limit, which is nobody's failure: it spends nothing of the give-up
     /// and is no part of a crash loop. The answer is the pause if the limit's end is not known, before jitter.
     pub(super) fn limited(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy) -> Duration {
-        self.met = 0;
-        if lasted >= policy.crash_loop_window {
-            self.settle();
-        }
+        self.spare(lasted, policy);
         let first = if outcome == Outcome::Overloaded { OVERLOAD_PAUSE } else { LIMIT_PAUSE };
         let pause = first.saturating_mul(1 << self.limits.min(10)).min(LONGEST_PAUSE);
         self.limits = self.limits.saturating_add(1);
@@ -107,8 +105,17 @@ impl Tally {
     }
 
     /// A run was refused its login: that is nobody's failure either, and no limit.
-    pub(super) const fn parked(&mut self) {
-        (self.met, self.limits) = (0, 0);
+    pub(super) fn parked(&mut self, lasted: Duration, policy: &Policy) {
+        self.spare(lasted, policy);
+        self.limits = 0;
+    }
+
+    /// What is spared the counts still ends a crash loop if it lasted.
+    fn spare(&mut self, lasted: Duration, policy: &Policy) {
+        self.met = 0;
+        if lasted >= policy.crash_loop_window {
+            self.settle();
+        }
     }
 
     /// Counts the end of a run that the policy follows with another one.

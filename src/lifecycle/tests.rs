@@ -102,7 +102,7 @@ impl Rig {
     /// The launch that was asked for fails.
     pub(super) fn fail_spawn(&mut self) -> Vec<Effect> {
         let run = self.run();
-        self.tell(Event::NotSpawned { run, cause: "`x`: not found".to_owned() })
+        self.tell(Event::NotSpawned { run, cause: "`x`: not found".to_owned(), blameless: false })
     }
 
     /// The main process ends, and nothing else is alive.
@@ -243,7 +243,7 @@ fn late_answers_about_an_older_run_are_ignored() {
         let before = rig.state();
         for late in [
             Event::Spawned(old),
-            Event::NotSpawned { run: old, cause: String::new() },
+            Event::NotSpawned { run: old, cause: String::new(), blameless: false },
             Event::Busy { run: old, cause: String::new() },
             Event::Exited { run: old, status: GOOD },
             Event::Emptied { run: old, report: None },

@@ -92,13 +92,13 @@ pub(super) fn writer(path: &Utf8Path) -> Result<Writer, StoreProblem> {
     })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, error))?;
-    settle(&connection)?;
     // A file that turns out to be no store of ours stays as it is: closing it must not move its log into it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Log and index stay when the last connection closes, so that a reader
     // never has to make them (and so never owns what the daemon needs).
     let mut persist = 1;
     connection.file_control(Some("main"), FileControl::PersistWal(&mut persist))?;
+    settle(&connection)?;
     // While another process makes the same store, SQLite answers some of these
     // steps with "locked" at once, without the patience that it was told to have.
     let begun = Instant::now();

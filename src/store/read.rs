@@ -93,6 +93,16 @@ pub(super) fn harnesses(connection: &Connection) -> Result<Vec<String>, StorePro
     Ok(names.collect::<Result<_, _>>()?)
 }
 
+pub(super) fn counts(connection: &Connection) -> Result<Vec<(HarnessName, u64)>, StoreProblem> {
+    let mut statement = connection.prepare("SELECT harness, count(*) FROM runs GROUP BY harness")?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((name(&row.get::<_, String>(0)?)?, row.get(1)?));
+    }
+    Ok(found)
+}
+
 /// The question as SQL with its values.
 pub(super) fn statement(query: &RunQuery) -> (String, Vec<Value>) {
     let mut conditions = Vec::new();

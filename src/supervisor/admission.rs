@@ -61,7 +61,11 @@ impl Supervisor {
     pub(super) fn finish(&mut self, turn: &mut Turn) {
         loop {
             if let Some(run) = turn.withdrawn.pop() {
-                self.of_run(run, Order::NotSpawned { run, cause: WITHDRAWN.to_owned() }, turn);
+                self.of_run(
+                    run,
+                    Order::NotSpawned { run, cause: WITHDRAWN.to_owned(), blameless: false },
+                    turn,
+                );
             } else if let Some(name) = turn.idle.pop() {
                 if self.owes(&name) {
                     self.fire(&name, turn);

@@ -232,7 +232,7 @@ impl Supervisor {
         }
         let order = match code {
             ErrorCode::AlreadyRunning => Order::Busy { run, cause },
-            _ => Order::NotSpawned { run, cause },
+            _ => Order::NotSpawned { run, cause, blameless: code == ErrorCode::Internal },
         };
         self.drive(&name, order, turn);
     }

@@ -2,13 +2,20 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
+mod audit;
 mod bad_input;
+mod checks;
 mod control;
 mod daemon;
 mod fleet;
+mod hazards;
 mod limits;
+mod notices;
 mod once;
+mod outcomes;
 mod output;
+mod parking;
+mod receipts;
 mod records;
 mod reload;
 mod robust;

@@ -26,7 +26,10 @@ fn every_field_of_a_run_is_shown() {
     skill(&home, "team", "one", "team");
     home.start_daemon();
     let id = until("a scheduled run has failed", || {
-        let found = home.runs("a").into_iter().find(|run| run["outcome"] == "failed")?;
+        let found = home
+            .runs("a")
+            .into_iter()
+            .find(|run| run["outcome"] == "failed" && run.get("agent_version").is_some())?;
         Some(text(&found["id"]).to_owned())
     });
     let run = home.ok(&["show", &id, "--json"]).json();
@@ -37,10 +40,14 @@ fn every_field_of_a_run_is_shown() {
         "id": id, "harness": "a", "trigger": "schedule", "attempt": 1,
         "planned_at": run["planned_at"], "started_at": run["started_at"], "ended_at": run["ended_at"],
         "outcome": "failed", "cause": "exit status 3", "exit_code": 3, "pid": run["pid"],
-        "adapter": "claude-code",
-        "command": ["claude", "-p", "--plugin-dir", target, "--settings", settings, "--", "<prompt>"],
+        "process_start": run["process_start"],
+        "adapter": "claude-code", "agent_version": "0.0.0 (stand-in)",
+        "command": [
+            "claude", "-p", "--output-format", "stream-json", "--verbose",
+            "--plugin-dir", target, "--settings", settings, "--", "<prompt>",
+        ],
         "workdir": home.text("app"), "definition_hash": run["definition_hash"],
-        "log": format!("{state}/logs/a/{id}.log"),
+        "log": format!("{state}/logs/a/{id}.log"), "report": "claude-code",
         "skills": [{"name": "one", "source": home.text("team/one"), "hash": run["skills"][0]["hash"]}],
     });
     assert_eq!(run, whole);
@@ -48,6 +55,7 @@ fn every_field_of_a_run_is_shown() {
     let times = [&run["planned_at"], &run["started_at"], &run["ended_at"]].map(text);
     assert!(times.is_sorted() && times.iter().all(|time| time.ends_with('Z')), "{times:?}");
     assert!(is_hash(&run["definition_hash"]) && is_hash(&run["skills"][0]["hash"]), "{run}");
+    assert!(run["process_start"].as_u64().unwrap() > 0, "{run}");
     let log = fs::read_to_string(text(&run["log"])).unwrap();
     assert!(log.contains(&format!("process {0} {0} {0}", run["pid"])), "{log}");
     // People are shown the same.
@@ -55,6 +63,64 @@ fn every_field_of_a_run_is_shown() {
     for words in ["exit status 3", "schedule", "claude-code", "<prompt>", &home.text("team/one"), &id] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
+}
+
+/// RUN-0, RUN-1, SCH-11: people are shown what an agent states of its end, what was missed, and the receipts.
+#[test]
+fn people_are_shown_the_whole_record() {
+    let home = Home::new("[harness.a]\noneshot = true\ncmd = \"true\"\n");
+    home.ok(&["once", "a"]);
+    let raw = rusqlite::Connection::open(home.path(".local/state/harnessd/state.db")).unwrap();
+    let at = "1796040000000000";
+    let values = [
+        (
+            "1",
+            "outcome, cause, started_at, ended_at, limit_until, lingered, agent_version, git_before, git_after, report, \
+               dropped_bytes",
+            format!(
+                "'rate-limited', 'usage limit', {at}, {at}, {at} + 3600000000, 1, '2.1 (Agent)', 'c0ffee', \
+               'facade', 'claude-code', 17"
+            ),
+        ),
+        (
+            "2",
+            "outcome, cause, planned_at, missed_first, missed_last, missed_count",
+            format!("'missed', 'the daemon was down', {at}, {at} - 720000000, {at}, 12"),
+        ),
+        ("3", "planned_at", at.to_owned()),
+    ];
+    for (n, columns, values) in values {
+        raw.execute_batch(&format!(
+            "INSERT INTO runs (id, harness, trigger, attempt, adapter, command, definition_hash, {columns})
+             VALUES ('0192a000-0000-7000-8000-00000000000{n}', 'a', 'schedule', 1, 'claude-code', '[]', '0', {values})"
+        ))
+        .unwrap();
+    }
+    let lines = |args: &[&str]| -> Vec<String> {
+        let said = home.command(args).env("TZ", "UTC").output().unwrap();
+        String::from_utf8(said.stdout).unwrap().lines().map(str::to_owned).collect()
+    };
+    let limited = lines(&["show", "00000001"]);
+    for line in [
+        "outcome:     rate-limited",
+        "cause:       usage limit",
+        "limit until: 2026-11-30 13:00:00",
+        "lingered:    it was ended after it had stated its result",
+        "version:     2.1 (Agent)",
+        "git:         c0ffee → facade",
+        "report:      claude-code",
+        "dropped:     17 bytes of output are not in its log",
+    ] {
+        assert!(limited.iter().any(|one| one == line), "{line}: {limited:#?}");
+    }
+    let missed = lines(&["show", "00000002"]);
+    let line = "missed:      12 slots from 2026-11-30 11:48:00 to 2026-11-30 12:00:00";
+    assert!(missed.iter().any(|one| one == line), "{missed:#?}");
+    let table = lines(&["runs", "a"]).join("\n");
+    let cause = "missed        12 slots from 2026-11-30 11:48:00 to 2026-11-30 12:00:00: the daemon was down";
+    assert!(table.contains(cause) && table.contains("queued"), "{table}");
+    let failed = home.ok(&["runs", "--failed", "--json"]).json();
+    assert_eq!(failed["runs"].as_array().unwrap().len(), 2, "{failed}");
 }
 
 /// RUN-1: a retry is a run of its own, with its attempt and its trigger; a signal is named.

@@ -194,7 +194,8 @@ fn once_scrubs_an_outer_agents_variables() {
 #[test]
 fn an_override_variable_names_the_program() {
     let mut home = Home::new("[harness.a]\nagent = \"claude-code\"\nprompt = \"x\"\n");
-    home.write("other-claude", "#!/bin/sh\necho the other one\n");
+    let result = "{\"type\":\"result\",\"subtype\":\"success\"}";
+    home.write("other-claude", &format!("#!/bin/sh\necho the other one; echo '{result}'\n"));
     fs::set_permissions(home.path("other-claude"), fs::Permissions::from_mode(0o755)).unwrap();
     home.set("PATH", &path_with(&stand_in_dir()));
     home.set("HARNESSD_COMMAND_CLAUDE_CODE", &home.text("other-claude"));

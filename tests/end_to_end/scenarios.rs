@@ -94,7 +94,17 @@ fn prompt_file_supplies_the_agent_instruction() {
     let argv = argv(&log);
     let state = home.text(".local/state/harnessd/skills/sweep");
     let settings = json!({"permissions": {"additionalDirectories": [state]}}).to_string();
-    let options = ["-p", "--model", "opus", "--dangerously-skip-permissions", "--max-turns", "7"];
+    let options = [
+        "-p",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--model",
+        "opus",
+        "--dangerously-skip-permissions",
+        "--max-turns",
+        "7",
+    ];
     let skills = ["--plugin-dir", &state, "--settings", &settings];
     assert_eq!(argv, [&options[..], &skills[..], &["--", prompt][..]].concat(), "{log}");
     assert!(log.contains("env IS_SANDBOX \"1\"") && log.contains("env CLAUDECODE unset"), "{log}");

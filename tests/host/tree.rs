@@ -6,8 +6,8 @@ use harnessd::base::{RunId, RunIds, Wall};
 use harnessd::host::clock::now;
 use harnessd::host::process::{SpawnSpec, Spawned, reap, signal_pid, spawn};
 use harnessd::host::tree::{
-    Facts, Family, Reaped, become_subreaper, children_of_self, descendants, facts, find_by_run_ids,
-    run_id_of, signal_exactly,
+    ERRAND, Facts, Family, Reaped, become_subreaper, children_of_self, descendants, facts, find_by_run_ids,
+    signal_exactly, tree_id_of,
 };
 use nix::libc::{SIGKILL, SIGTERM, SIGUSR1};
 
@@ -98,6 +98,59 @@ fn leftovers_outside_the_group_are_found_and_stopped() {
     turns_until_gone(&mut family, run);
     assert_eq!(output_until(&child, |_| false), b"");
     assert!(children_of_self().unwrap().is_empty());
+}
+
+/// RUN-7: a check is a second main process of its run: its exit is the run's, and neither the kill of what
+/// the first one left behind nor its session concerns it.
+#[test]
+fn a_second_main_process_of_a_run_begins_afresh() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let (run, agent) =
+        start(&mut family, script("setsid sh -c 'trap \"\" TERM; echo ready; sleep 1000' & exit 0"));
+    await_ready(&agent, 1);
+    await_death(agent.pid);
+    while !turn(&mut family).contains(&Reaped::Main(run)) {}
+    family.kill(run);
+    while !family.is_gone(run) {
+        turn(&mut family);
+    }
+    let mut spec = script("(setsid sh -c 'echo ready; sleep 1000' &); echo ready; sleep 1000");
+    spec.env.push(("HARNESSD_RUN_ID".into(), run.to_string().into()));
+    let check = spawn(&spec).unwrap();
+    family.started(run, check.pid, check.start_time);
+    await_ready(&check, 2);
+    await_that("its orphan is adopted", || children_of_self().unwrap().len() == 2);
+    assert!(family.survey().unwrap().is_empty());
+    assert_eq!((family.is_gone(run), family.leftovers(run).len()), (false, 1));
+    assert!(family.leftovers(run).into_iter().all(lives), "it lives on beside the check");
+    signal_pid(check.pid, SIGKILL).unwrap();
+    assert_eq!(turn(&mut family), [Reaped::Main(run)]);
+    family.kill(run);
+    turns_until_gone(&mut family, run);
+    assert!(children_of_self().unwrap().is_empty());
+}
+
+/// RUN-5: what an errand leaves behind is known by the errand's own mark, beside runs that are alive.
+#[test]
+fn leftovers_of_an_errand_are_not_a_runs() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let (run, _child) = start(&mut family, spec(&["/bin/sleep", "1000"]));
+    let errand = run_id();
+    let mut spec = script("setsid sleep 1000 & exit 0");
+    spec.env.push((ERRAND.into(), format!("{errand}@somebody").into()));
+    let main = spawn(&spec).unwrap();
+    family.started(errand, main.pid, main.start_time);
+    assert_eq!(turn(&mut family), [Reaped::Main(errand)]);
+    assert_eq!((family.leftovers(errand).len(), family.leftovers(run).len()), (1, 0));
+    family.kill(errand);
+    turns_until_gone(&mut family, errand);
+    assert!(!family.is_gone(run));
+    family.kill(run);
+    turns_until_gone(&mut family, run);
 }
 
 /// LIF-5: each leftover is of its own run, though all ended in one turn; one that shows nothing is
@@ -238,10 +291,27 @@ fn an_orphan_that_shows_its_mark_late_ends_with_its_run() {
     family.survey().unwrap();
     assert_eq!(family.unclaimed(), [orphan]);
     signal_pid(orphan, SIGUSR1).unwrap();
-    await_that("it shows its mark", || run_id_of(orphan) == Some(own.0));
+    await_that("it shows its mark", || tree_id_of(orphan) == Some(own.0));
     family.kill(own.0);
     turns_until_gone(&mut family, own.0);
     assert_eq!(children_of_self().unwrap(), [other.1.pid]);
+}
+
+/// LIF-5: a process shows its mark at any instant, also in the middle of an `exec`: nobody looks again
+/// at an orphan of a run that is over, and the next daemon looks for open runs only.
+#[test]
+fn a_process_shows_its_mark_while_it_executes() {
+    let _alone = alone();
+    become_subreaper().unwrap();
+    let mut family = Family::default();
+    let mut restless = script("exec /bin/sh -c \"$AGAIN\"");
+    restless.env.push(("AGAIN".into(), "exec /bin/sh -c \"$AGAIN\"".into()));
+    let (run, child) = start(&mut family, restless);
+    for look in 0..5_000 {
+        assert_eq!(tree_id_of(child.pid), Some(run), "look {look}");
+    }
+    family.kill(run);
+    turns_until_gone(&mut family, run);
 }
 
 /// LIF-5: an orphan that is older than every run is of none.
@@ -345,7 +415,7 @@ fn a_reaped_pid_is_left_alone() {
 fn processes_of_a_run_are_found_by_its_id() {
     let _alone = alone();
     let mut family = Family::default();
-    let (run, child) = start(&mut family, script("setsid sh -c 'echo ready; sleep 1000; true' & wait"));
+    let (run, child) = start(&mut family, script("setsid sh -c 'sleep 1000 & echo ready; wait' & wait"));
     let (other, second) = start(&mut family, spec(&["/bin/sleep", "1000"]));
     await_ready(&child, 1);
     let found = find_by_run_ids(&HashSet::from([run]));

@@ -24,12 +24,21 @@ const CLAUDE: &[(&str, &str)] =
     &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")];
 const CLAUDE_ACCEPTING: &[(&str, &str)] =
     &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1")];
+/// How claude is asked for machine-readable output.
+const STREAM: [&str; 3] = ["--output-format", "stream-json", "--verbose"];
 const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
 
 fn one_shots() -> Vec<Case> {
     let case = |name, agent, options, argv, env, stdin| Case { name, agent, options, argv, env, stdin };
     vec![
-        case("claude_plain", "claude-code", PLAIN, &["claude", "-p", "--", "P"], CLAUDE, false),
+        case(
+            "claude_plain",
+            "claude-code",
+            PLAIN,
+            &["claude", "-p", STREAM[0], STREAM[1], STREAM[2], "--", "P"],
+            CLAUDE,
+            false,
+        ),
         case(
             "claude_all",
             "claude-code",
@@ -37,6 +46,9 @@ fn one_shots() -> Vec<Case> {
             &[
                 "claude",
                 "-p",
+                STREAM[0],
+                STREAM[1],
+                STREAM[2],
                 "--model",
                 "m/x",
                 "--dangerously-skip-permissions",
@@ -48,12 +60,19 @@ fn one_shots() -> Vec<Case> {
             CLAUDE_ACCEPTING,
             false,
         ),
-        case("claude_no_limit", "claude-code", turns(0), &["claude", "-p", "--", "P"], CLAUDE, false),
+        case(
+            "claude_no_limit",
+            "claude-code",
+            turns(0),
+            &["claude", "-p", STREAM[0], STREAM[1], STREAM[2], "--", "P"],
+            CLAUDE,
+            false,
+        ),
         case(
             "codex_plain",
             "codex",
             PLAIN,
-            &["codex", "exec", "--skip-git-repo-check", "-c", "analytics.enabled=false", "--", "P"],
+            &["codex", "exec", "--skip-git-repo-check", "-c", "analytics.enabled=false", "--json", "--", "P"],
             &[],
             false,
         ),
@@ -67,6 +86,7 @@ fn one_shots() -> Vec<Case> {
                 "--skip-git-repo-check",
                 "-c",
                 "analytics.enabled=false",
+                "--json",
                 "-m",
                 "m/x",
                 "--dangerously-bypass-approvals-and-sandbox",
@@ -76,10 +96,17 @@ fn one_shots() -> Vec<Case> {
             &[],
             false,
         ),
-        case("opencode_plain", "opencode", PLAIN, &["opencode", "run"], OPENCODE, true),
-        case("opencode_all", "opencode", all(), &["opencode", "run", "-m", "m/x", "--auto"], OPENCODE, true),
-        case("pi_plain", "pi", PLAIN, &["pi", "-p", "--", "P"], &[], false),
-        case("pi_all", "pi", all(), &["pi", "-p", "--model", "m/x", "--", "P"], &[], false),
+        case("opencode_plain", "opencode", PLAIN, &["opencode", "run", "--format", "json"], OPENCODE, true),
+        case(
+            "opencode_all",
+            "opencode",
+            all(),
+            &["opencode", "run", "--format", "json", "-m", "m/x", "--auto"],
+            OPENCODE,
+            true,
+        ),
+        case("pi_plain", "pi", PLAIN, &["pi", "-p", "--mode", "json", "--", "P"], &[], false),
+        case("pi_all", "pi", all(), &["pi", "-p", "--mode", "json", "--model", "m/x", "--", "P"], &[], false),
     ]
 }
 
@@ -98,6 +125,7 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.env, variables(case.env), "{}", case.name);
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
+    assert_eq!(made.report.as_deref(), (!wanted.resident).then_some(case.agent), "{}", case.name);
 }
 
 /// PRM-5: the command of a one-shot comes from the template alone, options folded in.
@@ -113,7 +141,8 @@ fn a_one_shot_is_its_template_with_the_options_folded_in() {
 fn cmd_replaces_the_first_word_of_the_template() {
     let wanted = Invocation { program: Some("/opt/wrap"), ..one_shot("P", &PLAIN) };
     let made = builtin("pi").synthesize(&wanted).unwrap();
-    assert_eq!(made.argv, ["/opt/wrap", "-p", "--", "P"]);
+    assert_eq!(made.argv, ["/opt/wrap", "-p", "--mode", "json", "--", "P"]);
+    assert_eq!(made.report.as_deref(), Some("pi"));
 }
 
 /// With this, claude's terminal mode does not ask whether it may act without asking.
@@ -151,6 +180,7 @@ fn a_plain_command_keeps_the_users_words() {
         assert_eq!(made.argv, words, "{}", adapter.id());
         assert_eq!(made.shown, words, "{}", adapter.id());
         assert_eq!(made.stdin, None, "{}", adapter.id());
+        assert_eq!(made.report, None, "{}", adapter.id());
     }
 }
 
@@ -178,8 +208,11 @@ fn what_was_filled_in_is_not_read_again() {
 
     let options = PromptOptions { model: Some("{prompt}{value}".to_owned()), ..PLAIN };
     let made = builtin("claude-code").synthesize(&one_shot("SECRET", &options)).unwrap();
-    assert_eq!(made.argv, ["claude", "-p", "--model", "{prompt}{value}", "--", "SECRET"]);
-    assert_eq!(made.shown, ["claude", "-p", "--model", "{prompt}{value}", "--", "<prompt>"]);
+    let words = |prompt| {
+        ["claude", "-p", STREAM[0], STREAM[1], STREAM[2], "--model", "{prompt}{value}", "--", prompt]
+    };
+    assert_eq!(made.argv, words("SECRET"));
+    assert_eq!(made.shown, words("<prompt>"));
 }
 
 /// CFG-6: An option that the agent can neither be asked for nor does anyway is no silent drop.

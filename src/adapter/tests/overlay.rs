@@ -1,7 +1,7 @@
 //! A user's `[adapter.*]` tables over the built-in ones.
 
 use super::{PLAIN, builtin, one_shot, overlaid};
-use crate::adapter::TableProblem;
+use crate::adapter::{PromptOptions, TableProblem};
 
 fn shown(problem: &TableProblem) -> String {
     let path = problem.path.join(".");
@@ -24,7 +24,7 @@ fn a_table_overrides_single_fields() {
     .unwrap();
     let claude = registry.find("claude-code").unwrap();
     let made = claude.synthesize(&one_shot("P", &PLAIN)).unwrap();
-    assert_eq!(made.argv, ["claude", "--print", "--", "P"]);
+    assert_eq!(made.argv, ["claude", "--print", "--output-format", "stream-json", "--verbose", "--", "P"]);
     assert_eq!(made.env["DISABLE_AUTOUPDATER"], "0");
     assert_eq!(made.env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"], "1");
     assert_eq!(claude.scrub(), [""; 0]);
@@ -212,6 +212,18 @@ fn a_template_that_would_not_expand_is_refused() {
             ],
         ),
         (
+            "outcome = { format = 'claude', args = ['--x={y}'] }\noneshot.argument = ['{prompt}']\noneshot.stdin = ['{options}']",
+            &[
+                "m [oneshot.argument] the template lacks the element `{options}`",
+                "m [outcome.args.0] unknown placeholder `{y}` (no placeholder is known here)",
+                "m [outcome.format] no agent's output has the format `claude` (known here: `claude-code`, `codex`, `gemini`, `opencode`, `pi`, `qwen`)",
+            ],
+        ),
+        (
+            "outcome = { format = 'gemimi' }",
+            &["m [outcome.format] no agent's output has the format `gemimi` (did you mean `gemini`?)"],
+        ),
+        (
             "trajectory = {}\noutcome = {}\nretention = { file = '~/x' }\nquieten.env = { 'A B' = '1' }",
             &[
                 "m [quieten.env] `A B` is no name of a variable",
@@ -231,4 +243,22 @@ fn a_template_that_would_not_expand_is_refused() {
 #[test]
 fn a_table_that_is_no_table_is_refused() {
     assert_eq!(problems("mine = 3\n"), ["mine [] `adapter.mine` is a table"]);
+}
+
+/// RUN-0, ADP-2: how a result is read is data too: a user's table adds it, or says it another way.
+#[test]
+fn a_table_says_how_the_result_is_read() {
+    let registry = overlaid(
+        "[pi]\noutcome = { args = ['--output=json'], format = 'qwen' }\n\
+         [mine]\ncommands = ['mine']\noneshot.argument = ['run', '{options}', '--', '{prompt}']\n\
+         oneshot.model.args = ['-m', '{value}']\noutcome = { args = ['-o', 'stream-json'], format = 'gemini' }\n",
+    )
+    .unwrap();
+    let options = PromptOptions { model: Some("m".to_owned()), ..PromptOptions::default() };
+    let made = registry.find("mine").unwrap().synthesize(&one_shot("P", &options)).unwrap();
+    assert_eq!(made.argv, ["mine", "run", "-o", "stream-json", "-m", "m", "--", "P"]);
+    assert_eq!(made.report.as_deref(), Some("gemini"));
+    let made = registry.find("pi").unwrap().synthesize(&one_shot("P", &PLAIN)).unwrap();
+    assert_eq!(made.argv, ["pi", "-p", "--output=json", "--", "P"]);
+    assert_eq!(made.report.as_deref(), Some("qwen"));
 }

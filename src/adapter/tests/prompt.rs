@@ -81,9 +81,12 @@ fn a_long_prompt_goes_by_stdin() {
     let longest = "x".repeat(131_071);
     let longer = "x".repeat(131_072);
     for (agent, argv) in [
-        ("claude-code", &["claude", "-p"] as &[&str]),
-        ("codex", &["codex", "exec", "--skip-git-repo-check", "-c", "analytics.enabled=false", "-"]),
-        ("pi", &["pi", "-p"]),
+        ("claude-code", &["claude", "-p", "--output-format", "stream-json", "--verbose"] as &[&str]),
+        (
+            "codex",
+            &["codex", "exec", "--skip-git-repo-check", "-c", "analytics.enabled=false", "--json", "-"],
+        ),
+        ("pi", &["pi", "-p", "--mode", "json"]),
     ] {
         let made = builtin(agent).synthesize(&one_shot(&longest, &PLAIN)).unwrap();
         assert_eq!((made.argv.last(), made.stdin), (Some(&longest), None), "{agent}");

@@ -38,7 +38,22 @@ const READABLE: &str = r#"{"permissions":{"additionalDirectories":["/d"]}}"#;
 #[test]
 fn claude_is_handed_a_plugin_directory() {
     let made = told("claude-code", "/d", &[]);
-    assert_eq!(made.argv, ["claude", "-p", "--plugin-dir", "/d", "--settings", READABLE, "--", "P"]);
+    assert_eq!(
+        made.argv,
+        [
+            "claude",
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--plugin-dir",
+            "/d",
+            "--settings",
+            READABLE,
+            "--",
+            "P"
+        ]
+    );
     let manifest = (".claude-plugin/plugin.json".to_owned(), "{\"name\":\"harnessd\"}\n".to_owned());
     assert_eq!(made.documents, [manifest]);
     let private = TargetKind::Private { subdir: Some("skills".to_owned()) };
@@ -59,7 +74,22 @@ fn claude_hides_native_copies_by_name() {
         r#"{"permissions":{"additionalDirectories":["/d"]},"#,
         r#""skillOverrides":{"left":"off","lost":"off","won":"user-invocable-only"}}"#
     );
-    assert_eq!(made.argv, ["claude", "-p", "--plugin-dir", "/d", "--settings", overlay, "--", "P"]);
+    assert_eq!(
+        made.argv,
+        [
+            "claude",
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--plugin-dir",
+            "/d",
+            "--settings",
+            overlay,
+            "--",
+            "P"
+        ]
+    );
     assert_eq!(made.shown.last().unwrap(), "<prompt>");
 }
 
@@ -133,14 +163,24 @@ fn codex_hides_native_copies_by_path() {
                 {path=\"/h/.agents/skills/lost/SKILL.md\",enabled=false},\
                 {path=\"/h/.agents/skills/won/SKILL.md\",enabled=false},\
                 {path=\"/w/.codex/skills/own/SKILL.md\",enabled=false}]";
-    let argv =
-        ["codex", "exec", "--skip-git-repo-check", "-c", "analytics.enabled=false", "-c", list, "--", "P"];
+    let argv = [
+        "codex",
+        "exec",
+        "--skip-git-repo-check",
+        "-c",
+        "analytics.enabled=false",
+        "--json",
+        "-c",
+        list,
+        "--",
+        "P",
+    ];
     assert_eq!(made.argv, argv);
     assert_eq!((made.documents, made.env.len()), (vec![], 0));
     assert_eq!(facts("codex", &[]).target, Some(TargetKind::Shared { dir: ".codex/skills".to_owned() }));
     assert_eq!(
         told("codex", "/w/.codex/skills", &[]).argv[3..],
-        ["-c", "analytics.enabled=false", "--", "P"]
+        ["-c", "analytics.enabled=false", "--json", "--", "P"]
     );
 }
 
@@ -160,7 +200,7 @@ fn a_hidden_path_is_quoted() {
 #[test]
 fn opencode_is_told_by_its_configuration_variable() {
     let made = told("opencode", "/d", &copies("/h/.config/opencode/skills"));
-    assert_eq!(made.argv, ["opencode", "run"]);
+    assert_eq!(made.argv, ["opencode", "run", "--format", "json"]);
     assert_eq!(made.env["OPENCODE_DISABLE_EXTERNAL_SKILLS"], "1");
     let content: Value = serde_json::from_str(&made.env["OPENCODE_CONFIG_CONTENT"]).unwrap();
     let expected = json!({"skills": {"paths": ["/d"]}, "permission": {"skill": {"left": "deny"}}});
@@ -174,7 +214,7 @@ fn opencode_is_told_by_its_configuration_variable() {
 #[test]
 fn pi_sees_the_private_directory_only() {
     let made = told("pi", "/d", &copies("/h/.agents/skills"));
-    assert_eq!(made.argv, ["pi", "-p", "--no-skills", "--skill", "/d", "--", "P"]);
+    assert_eq!(made.argv, ["pi", "-p", "--mode", "json", "--no-skills", "--skill", "/d", "--", "P"]);
     assert!(facts("pi", &[]).native.iter().all(|place| place.hides(true) && place.hides(false)));
 }
 

@@ -8,7 +8,7 @@ use super::read;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::{Output, or_dash};
-use crate::wire::{HarnessView, Op};
+use crate::wire::{HarnessView, Op, WaitingReason};
 
 #[derive(Deserialize)]
 struct List {
@@ -31,6 +31,17 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
+/// What it waits for, where its state does not say so.
+fn waits(one: &HarnessView) -> &'static str {
+    match one.waiting.as_ref().map(|waiting| waiting.reason) {
+        None | Some(WaitingReason::Backoff) => "",
+        Some(WaitingReason::Limit) => " (limit)",
+        Some(WaitingReason::Login) => " (waits for a login)",
+        Some(WaitingReason::Queue) => " (queued)",
+        Some(WaitingReason::Workdir) => " (waits for its workdir)",
+    }
+}
+
 fn row(one: &HarnessView, out: &Output) -> Vec<String> {
     let changed = if one.changed { " (changed: restart to apply)" } else { "" };
     let next = one.waiting.as_ref().and_then(|waiting| waiting.until).or(one.next_firing);
@@ -38,7 +49,7 @@ fn row(one: &HarnessView, out: &Output) -> Vec<String> {
     vec![
         one.name.to_string(),
         one.adapter.clone(),
-        format!("{}{changed}", one.state),
+        format!("{}{}{changed}", one.state, waits(one)),
         or_dash(one.pid),
         one.restarts.to_string(),
         or_dash(next.map(|at| out.time(at))),

@@ -1,4 +1,7 @@
-//! `logs`: what runs printed, byte for byte (RUN-2, RUN-3). Reads the files itself.
+//! `logs`: what runs printed (RUN-2, RUN-3). Reads the files itself.
+//!
+//! Machine-readable output is shown as text for people; everything else, and with `--raw` that
+//! too, byte for byte.
 
 use std::io;
 use std::process::ExitCode;
@@ -11,17 +14,40 @@ use crate::cli::args::LogsArgs;
 use crate::cli::context::{Context, since};
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
+use crate::config::Configuration;
 use crate::host::logs::{LogReader, Start};
+use crate::report::{Format, Renderer};
 use crate::store::{RunLookupError, RunQuery, Store};
 use crate::wire::{ErrorBody, ErrorCode, Run};
 
 /// How often a followed log is looked at; only this client waits, never the daemon.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// When so much text waits to be cut to its last lines, it is cut.
+const WAITING: usize = 1 << 20;
+
 /// What is followed.
 enum Target {
     Harness(HarnessName),
     Run,
+}
+
+/// How logs are shown.
+struct Show<'a> {
+    context: &'a Context,
+    /// As they are.
+    raw: bool,
+    /// Read when a first log needs it; none inside: it has errors.
+    configuration: Option<Option<Configuration>>,
+}
+
+/// The log of one run while it is printed.
+struct Print {
+    run: RunId,
+    /// None: it is gone (pruned while we looked), or the run has none.
+    reader: Option<LogReader>,
+    /// Makes text for people of it.
+    renderer: Option<Renderer>,
 }
 
 pub(in crate::cli) fn perform(
@@ -30,6 +56,7 @@ pub(in crate::cli) fn perform(
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let (target, runs) = select(context, args)?;
+    let mut show = Show { context, raw: args.raw, configuration: None };
     let Some((last, earlier)) = runs.split_last() else {
         let Target::Harness(name) = &target else { return Ok(ExitCode::SUCCESS) };
         if !args.follow {
@@ -38,20 +65,27 @@ pub(in crate::cli) fn perform(
                 .help("`harnessd start` it, or `--follow` to wait")
                 .into());
         }
-        return follow(context, &target, None, out);
+        return follow(&mut show, &target, None, out);
     };
     for run in earlier {
-        print_whole(run, out)?;
+        let mut print = show.print(run, Start::Oldest)?;
+        print.pour(out)?;
+        print.finish(out)?;
     }
     let whole = args.all || args.since.is_some();
-    let start = if whole { Start::Oldest } else { Start::LastLines(args.lines) };
-    let mut reader = open(last, start)?;
-    if let Some(reader) = &mut reader {
-        pour(reader, last.id, out)?;
-    }
+    let mut print = if whole {
+        let mut print = show.print(last, Start::Oldest)?;
+        print.pour(out)?;
+        print
+    } else {
+        let mut print = show.print(last, Start::LastLines(args.lines))?;
+        print.pour_last(args.lines, out)?;
+        print
+    };
     if args.follow {
-        return follow(context, &target, Some((last.id, reader)), out);
+        return follow(&mut show, &target, Some(print), out);
     }
+    print.finish(out)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,13 +112,27 @@ fn select(context: &Context, args: &LogsArgs) -> Result<(Target, Vec<Run>), Fail
     Ok((Target::Harness(name), chosen))
 }
 
-/// The log of a run; none if it is gone (pruned while we looked) or the run has none.
-fn open(run: &Run, start: Start) -> Result<Option<LogReader>, Failure> {
-    let Some(path) = &run.log else { return Ok(None) };
-    match LogReader::open(path.as_str().into(), start) {
-        Ok(reader) => Ok(Some(reader)),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(cause) => Err(file_failure(run.id, cause)),
+impl Show<'_> {
+    /// Opens the log of a run. What is rendered has other lines than the file, so all of it is read.
+    fn print(&mut self, run: &Run, start: Start) -> Result<Print, Failure> {
+        let format = run.report.as_deref().filter(|_| !self.raw).and_then(Format::named);
+        let renderer = format.map(|format| Renderer::new(format, self.quiet(&run.harness)));
+        let start = if renderer.is_some() { Start::Oldest } else { start };
+        let Some(path) = &run.log else { return Ok(Print { run: run.id, reader: None, renderer }) };
+        let reader = match LogReader::open(path.as_str().into(), start) {
+            Ok(reader) => Some(reader),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+            Err(cause) => return Err(file_failure(run.id, cause)),
+        };
+        Ok(Print { run: run.id, reader, renderer })
+    }
+
+    /// Whether only the answer of this harness's agent is wanted.
+    fn quiet(&mut self, name: &HarnessName) -> bool {
+        let context = self.context;
+        let configuration = self.configuration.get_or_insert_with(|| context.load().configuration);
+        let harness = configuration.as_ref().and_then(|found| found.harnesses.get(name));
+        harness.is_some_and(|harness| harness.quiet())
     }
 }
 
@@ -92,52 +140,96 @@ fn file_failure(run: RunId, cause: io::Error) -> Failure {
     Failure::File { what: format!("log of run {run}"), cause }
 }
 
-/// Prints what is there and tells whether that was anything.
-fn pour(reader: &mut LogReader, run: RunId, out: &mut Output) -> Result<bool, Failure> {
-    let mut piece = Vec::new();
-    let mut moved = false;
-    while reader.read(&mut piece).map_err(|cause| file_failure(run, cause))? > 0 {
-        out.bytes(&piece)?;
-        piece.clear();
-        moved = true;
+impl Print {
+    /// The next piece of text; none: nothing is there now.
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(reader) = &mut self.reader else { return Ok(None) };
+        let mut piece = Vec::new();
+        if reader.read(&mut piece).map_err(|cause| file_failure(self.run, cause))? == 0 {
+            return Ok(None);
+        }
+        Ok(Some(match &mut self.renderer {
+            Some(renderer) => renderer.feed(&piece),
+            None => piece,
+        }))
     }
-    Ok(moved)
+
+    /// Prints what is there and tells whether that was anything.
+    fn pour(&mut self, out: &mut Output) -> Result<bool, Failure> {
+        let mut moved = false;
+        while let Some(text) = self.next()? {
+            out.bytes(&text)?;
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    /// Prints the last lines of what is there; a log that is not rendered begins with them.
+    fn pour_last(&mut self, count: usize, out: &mut Output) -> Result<(), Failure> {
+        if self.renderer.is_none() {
+            return self.pour(out).map(drop);
+        }
+        let mut text = Vec::new();
+        while let Some(piece) = self.next()? {
+            text.extend(piece);
+            if text.len() > WAITING {
+                text = last_lines(&text, count).to_vec();
+            }
+        }
+        out.bytes(last_lines(&text, count))
+    }
+
+    /// Prints what a renderer held back: nothing follows.
+    fn finish(&mut self, out: &mut Output) -> Result<(), Failure> {
+        match &mut self.renderer {
+            Some(renderer) => out.bytes(&renderer.finish()),
+            None => Ok(()),
+        }
+    }
 }
 
-fn print_whole(run: &Run, out: &mut Output) -> Result<(), Failure> {
-    match open(run, Start::Oldest)? {
-        Some(mut reader) => pour(&mut reader, run.id, out).map(drop),
-        None => Ok(()),
+/// The last `count` lines of whole lines.
+fn last_lines(text: &[u8], count: usize) -> &[u8] {
+    let whole = text.strip_suffix(b"\n").unwrap_or(text);
+    let breaks = whole.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    match (count, breaks.map(|(at, _)| at + 1).nth(count.saturating_sub(1))) {
+        (0, _) => &[],
+        (_, begin) => &text[begin.unwrap_or(0)..],
     }
 }
 
 /// Prints what is added, until the run has ended; of a harness, on into its next runs.
 fn follow(
-    context: &Context,
+    show: &mut Show<'_>,
     target: &Target,
-    mut current: Option<(RunId, Option<LogReader>)>,
+    mut current: Option<Print>,
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let mut store = None;
     loop {
         if store.is_none() {
-            store = Store::open_read(&context.state_dir())?;
+            store = Store::open_read(&show.context.state_dir())?;
         }
         // Asked before the last read: what an ended run wrote is complete when it is read after.
         let ended = match (&store, &current) {
-            (Some(store), Some((id, _))) => has_ended(store, *id)?,
+            (Some(store), Some(print)) => has_ended(store, print.run)?,
             _ => true,
         };
         let moved = match &mut current {
-            Some((id, Some(reader))) => pour(reader, *id, out)?,
-            _ => false,
+            Some(print) => print.pour(out)?,
+            None => false,
         };
         if ended && !moved {
+            if let Some(print) = &mut current {
+                print.finish(out)?;
+            }
             match target {
                 Target::Run => return Ok(ExitCode::SUCCESS),
                 Target::Harness(name) => {
-                    if let Some(next) = next_run(store.as_ref(), name, current.as_ref().map(|(id, _)| *id))? {
-                        current = Some((next.id, open(&next, Start::Oldest)?));
+                    if let Some(next) =
+                        next_run(store.as_ref(), name, current.as_ref().map(|print| print.run))?
+                    {
+                        current = Some(show.print(&next, Start::Oldest)?);
                         continue;
                     }
                 }
@@ -165,4 +257,25 @@ fn next_run(store: Option<&Store>, name: &HarnessName, after: Option<RunId>) -> 
     let runs = store.runs(&query)?;
     let newer = runs.into_iter().take_while(|run| after.is_none_or(|after| run.id > after));
     Ok(newer.filter(|run| run.log.is_some()).last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_lines;
+
+    /// RUN-2: `-n` counts the lines that are shown.
+    #[test]
+    fn the_last_lines_are_counted_from_the_end() {
+        for (text, count, last) in [
+            ("a\nb\nc\n", 2, "b\nc\n"),
+            ("a\nb\nc\n", 3, "a\nb\nc\n"),
+            ("a\nb\nc\n", 9, "a\nb\nc\n"),
+            ("a\nb", 1, "b"),
+            ("a\nb\n", 0, ""),
+            ("\n\n", 1, "\n"),
+            ("", 3, ""),
+        ] {
+            assert_eq!(last_lines(text.as_bytes(), count), last.as_bytes(), "{text:?} {count}");
+        }
+    }
 }

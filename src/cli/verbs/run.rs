@@ -8,8 +8,10 @@ use tracing::level_filters::LevelFilter;
 use crate::cli::args::{LogFormat, RunArgs};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
+use crate::cli::journal::Journal;
 use crate::daemon;
 use crate::host::console::Console;
+use crate::host::notify;
 
 /// How long a reader of the daemon's log may stall at the end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -22,6 +24,9 @@ pub(in crate::cli) fn perform(context: &Context, args: &RunArgs) -> Result<ExitC
         .with_writer(move || writer.clone())
         .with_target(false);
     match args.log_format {
+        LogFormat::Text if notify::stderr_is_journal() => {
+            builder.with_ansi(false).event_format(Journal::new()).init();
+        }
         LogFormat::Text => builder.with_ansi(false).init(),
         LogFormat::Json => builder.json().flatten_event(true).init(),
     }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::show::{missed, standing};
 use crate::base::{HarnessName, duration_text};
 use crate::cli::args::RunsArgs;
 use crate::cli::context::{Context, since};
@@ -61,7 +62,7 @@ fn row(run: &Run, out: &Output) -> Vec<String> {
         run.trigger.to_string(),
         or_dash(run.started_at.or(run.planned_at).map(|at| out.time(at))),
         or_dash(took),
-        run.outcome.map_or_else(|| "running".to_owned(), |outcome| outcome.to_string()),
-        run.cause.clone().unwrap_or_default(),
+        standing(run),
+        missed(run, out).into_iter().chain(run.cause.clone()).collect::<Vec<_>>().join(": "),
     ]
 }

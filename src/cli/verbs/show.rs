@@ -32,14 +32,42 @@ pub(super) fn find(context: &Context, part: &str) -> Result<Run, Failure> {
     store.run(part).map_err(|cause| Failure::Said(cause.body()))
 }
 
+/// How a run ended, or what it does now.
+pub(super) fn standing(run: &Run) -> String {
+    match (run.outcome, run.started_at) {
+        (Some(outcome), _) => outcome.to_string(),
+        (None, Some(_)) => "running".to_owned(),
+        (None, None) => "queued".to_owned(),
+    }
+}
+
+/// The slots that a run stands for.
+pub(super) fn missed(run: &Run, out: &Output) -> Option<String> {
+    let missed = run.missed.as_ref()?;
+    Some(match missed.count {
+        1 => format!("1 slot at {}", out.time(missed.first)),
+        count => format!("{count} slots from {} to {}", out.time(missed.first), out.time(missed.last)),
+    })
+}
+
+/// Where its repository was before and after.
+fn commits(run: &Run) -> Option<String> {
+    let before = run.git_before.as_ref()?;
+    Some(match &run.git_after {
+        Some(after) if after == before => format!("{before}, the same afterwards"),
+        Some(after) => format!("{before} → {after}"),
+        None => before.clone(),
+    })
+}
+
 fn print(run: &Run, out: &mut Output) -> Result<(), Failure> {
-    let mut fields: Vec<(&str, String)> = vec![
-        ("run", run.id.to_string()),
-        ("harness", run.harness.to_string()),
-        ("outcome", run.outcome.map_or_else(|| "running".to_owned(), |outcome| outcome.to_string())),
-    ];
+    let mut fields: Vec<(&str, String)> =
+        vec![("run", run.id.to_string()), ("harness", run.harness.to_string()), ("outcome", standing(run))];
     let mut add = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
     add("cause", run.cause.clone());
+    add("limit until", run.until.map(|at| out.time(at)));
+    add("lingered", run.lingered.then(|| "it was ended after it had stated its result".to_owned()));
+    add("missed", missed(run, out));
     add("exit status", run.exit_code.map(|code| code.to_string()));
     add("signal", run.signal.clone());
     add("trigger", Some(run.trigger.to_string()));
@@ -49,9 +77,14 @@ fn print(run: &Run, out: &mut Output) -> Result<(), Failure> {
     add("ended", run.ended_at.map(|at| out.time(at)));
     add("pid", run.pid.map(|pid| pid.to_string()));
     add("agent", Some(run.adapter.clone()));
+    add("version", run.agent_version.clone());
     add("command", Some(run.command.join(" ")).filter(|text| !text.is_empty()));
     add("workdir", run.workdir.clone());
+    add("git", commits(run));
     add("log", run.log.clone());
+    add("report", run.report.clone());
+    let dropped = Some(run.dropped_bytes).filter(|bytes| *bytes > 0);
+    add("dropped", dropped.map(|bytes| format!("{bytes} bytes of output are not in its log")));
     add("definition", Some(run.definition_hash.clone()));
     for (name, value) in fields {
         out.line(&format!("{:<12} {value}", format!("{name}:")))?;

@@ -9,23 +9,25 @@ use crate::config::scalar::Element;
 use crate::config::scope::Scope;
 
 /// Every element must be a string without NUL.
-pub(super) fn elements(scope: &mut Scope<'_>, key: &str, list: Option<&[Element]>) {
+pub(in crate::config) fn elements(scope: &mut Scope<'_>, key: &str, list: Option<&[Element]>) {
     let Some(list) = list.filter(|_| scope.says(key)) else { return };
     for (at, element) in list.iter().enumerate() {
         let index = at.to_string();
         match element {
             Element::Other => not_a_string(scope, key, &index, &format!("{key}[{at}]"), ""),
             Element::Text(text) if text.contains('\0') => {
-                let message = format!("`{key}[{at}]` holds a NUL character, which no program can be handed");
-                let place = scope.value(&[key, &index]);
-                scope.spoil(
-                    key,
-                    Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`"),
-                );
+                nul(scope, key, &format!("{key}[{at}]"), &[key, &index]);
             }
             Element::Text(_) => {}
         }
     }
+}
+
+/// A text at `path` that no program can be handed spoils `key`.
+pub(super) fn nul(scope: &mut Scope<'_>, key: &str, shown: &str, path: &[&str]) {
+    let message = format!("`{shown}` holds a NUL character, which no program can be handed");
+    let place = scope.value(path);
+    scope.spoil(key, Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`"));
 }
 
 fn not_a_string(scope: &mut Scope<'_>, key: &str, step: &str, shown: &str, before: &str) {
@@ -69,11 +71,7 @@ pub(super) fn variables(scope: &mut Scope<'_>, raw: &RawHarness) {
                 not_a_string(scope, "env", name, &format!("env.{shown}"), &format!("{name} = "));
             }
             Element::Text(text) if text.contains('\0') => {
-                let message = format!("`env.{shown}` holds a NUL character, which no program can be handed");
-                let place = scope.value(&["env", name]);
-                let diagnostic =
-                    Diagnostic::error(NUL_CHARACTER, place, message).help("remove the `\\u0000`");
-                scope.spoil("env", diagnostic);
+                nul(scope, "env", &format!("env.{shown}"), &["env", name]);
             }
             Element::Text(_) => {}
         }

@@ -18,6 +18,10 @@ fn keys_that_apply_at_once_leave_the_launch_hash() {
         "restart_delay = \"9s\"",
         "timezone = \"UTC\"",
         "overlap = \"queue\"",
+        "jitter = \"1m\"",
+        "catch_up = \"all\"",
+        "catch_up_window = \"1h\"",
+        "exclusive = true",
         "keep_runs = 3",
         "description = \"nightly\"",
     ] {
@@ -55,6 +59,12 @@ fn keys_that_a_start_uses_change_the_launch_hash() {
         "stop_signal = \"INT\"",
         "stop_timeout = \"1s\"",
         "log_max_bytes = \"1 MiB\"",
+        "first_output_timeout = \"1m\"",
+        "idle_timeout = \"1m\"",
+        "linger_timeout = \"1m\"",
+        "check = \"true\"",
+        "memory_max = \"1 GiB\"",
+        "cpu_weight = 10",
     ] {
         let changed = made(&format!("{BASE}{change}\n"));
         assert_ne!(base.launch_hash, changed.launch_hash, "{change}");
@@ -63,6 +73,9 @@ fn keys_that_a_start_uses_change_the_launch_hash() {
     for (from, to) in [("\"x\"", "\"y\""), ("claude-code", "codex"), ("prompt =", "prompt_file =")] {
         assert_ne!(base.launch_hash, made(&BASE.replacen(from, to, 1)).launch_hash, "{to}");
     }
+    let checked = format!("{BASE}check = \"true\"\n");
+    let longer = format!("{checked}check_timeout = \"1h\"\n");
+    assert_ne!(made(&checked).launch_hash, made(&longer).launch_hash);
     let moved = "[adapter.claude-code]\ncommands = [\"claude\", \"claude-next\"]\n";
     assert_ne!(base.launch_hash, made(&format!("{moved}{BASE}")).launch_hash, "its adapter's data");
 }

@@ -63,6 +63,18 @@ fn only_a_key_of_the_own_table_can_be_an_error() {
         ("schedule = \"@daily\"", "`schedule` needs a one-shot, this harness is resident"),
         ("timeout = \"1h\"", "`timeout` needs a one-shot, this harness is resident"),
         ("overlap = \"queue\"", "`overlap` needs a `schedule`"),
+        ("jitter = \"5m\"", "`jitter` needs a `schedule`"),
+        ("catch_up = \"all\"", "`catch_up` needs a `schedule`"),
+        ("catch_up_window = \"2h\"", "`catch_up_window` needs a `schedule`"),
+        (
+            "first_output_timeout = \"1m\"",
+            "`first_output_timeout` needs a one-shot, this harness is resident",
+        ),
+        ("idle_timeout = \"1m\"", "`idle_timeout` needs a one-shot, this harness is resident"),
+        ("check = \"true\"", "`check` needs a one-shot, this harness is resident"),
+        ("check_timeout = \"1m\"", "`check_timeout` needs a `check`"),
+        ("linger_timeout = \"1m\"", "`linger_timeout` needs a one-shot, this harness is resident"),
+        ("exclusive = true", "`exclusive` needs a one-shot, this harness is resident"),
     ];
     for (key, complaint) in keys {
         let default = format!("[defaults]\n{key}\n[harness.a]\ncmd = \"x\"\n");
@@ -84,6 +96,39 @@ fn a_default_policy_gives_way_to_a_schedule() {
     let made = harness(&[global(&with("always"))], "a");
     assert_eq!((made.restart(), made.enabled), (RestartPolicy::No, false));
     assert_eq!(harness(&[global(&with("on-failure"))], "a").restart(), RestartPolicy::OnFailure);
+}
+
+/// CFG-6: what is said of one-shots in `[defaults]` is left out of a resident harness, and a prompt
+/// with such a key of its own is a one-shot whatever `[defaults]` say.
+#[test]
+fn what_is_watched_of_one_shots_is_left_out_of_residents() {
+    let defaults = "[defaults]\nidle_timeout = \"1m\"\ncheck = \"true\"\nexclusive = true\noneshot = false\n";
+    let made = |own: &str| harness(&[global(&format!("{defaults}[harness.a]\n{own}\n"))], "a");
+    let resident = made("cmd = \"serve\"");
+    assert_eq!((resident.watch(), resident.exclusive), (None, false));
+    assert!(!made("agent = \"pi\"\nprompt = \"x\"\nexclusive = false").oneshot());
+    for key in
+        ["first_output_timeout = \"1m\"", "linger_timeout = \"1m\"", "check = \"x\"", "exclusive = true"]
+    {
+        assert!(made(&format!("agent = \"pi\"\nprompt = \"x\"\n{key}")).oneshot(), "{key}");
+    }
+}
+
+/// SCH-6: a firing that jitter delays stays before the next one of an interval; a default that is
+/// longer gives way.
+#[test]
+fn jitter_is_shorter_than_an_interval() {
+    let with = |defaults: &str, own: &str| {
+        format!("[defaults]\n{defaults}\n[harness.a]\ncmd = \"x\"\noneshot = true\n{own}\n")
+    };
+    let jitter = |text: &str| harness(&[global(text)], "a").timetable().unwrap().jitter;
+    let second = Duration::from_secs(1);
+    assert_eq!(jitter(&with("", "schedule = \"@every 2s\"\njitter = \"1s\"")), second);
+    assert_eq!(jitter(&with("", "schedule = \"* * * * * *\"\njitter = \"1m\"")), second * 60);
+    assert_eq!(jitter(&with("jitter = \"1m\"", "schedule = \"@every 59s\"")), Duration::ZERO);
+    let own = with("schedule = \"@every 1s\"", "jitter = \"1s\"");
+    let expected = "6:10 a: `jitter` must be less than the interval of the schedule, 1s";
+    assert_eq!(complaints(&[global(&own)]), [expected]);
 }
 
 /// CFG-6: an explicit value that the agent fulfils without a flag is no error,

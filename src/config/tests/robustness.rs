@@ -49,10 +49,22 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn table() -> impl Strategy<Value = String> {
-    let names: Vec<&str> =
-        known_keys(TableKind::Harness).iter().map(|key| key.name).chain(["x", "env.A"]).collect();
-    let headers =
-        vec!["[defaults]", "[harness.a]", "[harness.b]", "[[harness.c]]", "[project]", "[daemon]", "[x.y]"];
+    let names: Vec<&str> = [TableKind::Harness, TableKind::Notify]
+        .into_iter()
+        .flat_map(known_keys)
+        .map(|key| key.name)
+        .chain(["x", "env.A"])
+        .collect();
+    let headers = vec![
+        "[defaults]",
+        "[harness.a]",
+        "[harness.b]",
+        "[[harness.c]]",
+        "[project]",
+        "[daemon]",
+        "[notify]",
+        "[x.y]",
+    ];
     let lines = prop::collection::vec((prop::sample::select(names), value()), 0..12);
     (prop::sample::select(headers), lines).prop_map(|(header, lines)| {
         lines.iter().fold(format!("{header}\n"), |mut text, (name, value)| {

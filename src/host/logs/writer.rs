@@ -95,6 +95,12 @@ impl LogWriter {
         }
     }
 
+    /// Appends a line of ours, between what the run prints.
+    pub fn note(&mut self, text: &str) {
+        let start = if self.in_line { "\n" } else { "" };
+        self.append(format!("{start}[harnessd: {text}]\n").as_bytes());
+    }
+
     /// The run has ended: says what was not written, if that can be said now.
     pub fn finish(&mut self) {
         if self.unsaid > 0

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::libc::{SIGCONT, SIGKILL, SIGTERM};
 
-use super::proc::{Facts, everybody};
+use super::proc::{Facts, everybody, find_by_errand_owner};
 use super::signal_exactly;
 use crate::base::RunId;
 
@@ -54,6 +54,19 @@ pub fn end_runs(runs: &[Remnant], grace: Duration) -> usize {
         }
     }
     count
+}
+
+/// Kills every process of an errand of `owner`, who lives no more; how many were found at first.
+#[must_use]
+pub fn end_errands_of(owner: &str) -> usize {
+    let found = find_by_errand_owner(owner);
+    let (mut left, start) = (found.clone(), Instant::now());
+    while !left.is_empty() && start.elapsed() < DYING {
+        signal_all(&left, SIGKILL);
+        thread::sleep(LOOK);
+        left = find_by_errand_owner(owner);
+    }
+    found.len()
 }
 
 fn signal_all(list: &[Facts], signal: i32) {

@@ -1,4 +1,4 @@
-//! Which processes belong to which run.
+//! Which processes belong to which run, or to which errand: that is a tree with an id like a run's.
 //!
 //! The daemon adopts every orphan below it, so when a run's main process has
 //! been reaped, all that is left of the run are direct children of the daemon
@@ -10,7 +10,7 @@ use std::io;
 
 use nix::libc;
 
-use super::proc::{Facts, children_of_self, descendants, facts, run_id_of};
+use super::proc::{Facts, children_of_self, descendants, facts, tree_id_of};
 use super::signal_exactly;
 use crate::base::RunId;
 use crate::host::process::{signal_group, signal_pid};
@@ -74,11 +74,13 @@ struct Run {
 }
 
 impl Family {
-    /// A run's main process was spawned; `start_time` is in clock ticks since boot.
+    /// A run's main process was spawned; `start_time` is in clock ticks since boot. Once it is reaped
+    /// the run may get another one, its check: what was known of the run stays known.
     pub fn started(&mut self, run: RunId, pid: i32, start_time: u64) {
-        let known =
-            Run { main: pid, started: start_time, main_reaped: false, killing: false, seen: HashSet::new() };
-        self.runs.insert(run, known);
+        let before = self.runs.get_mut(&run).map(|known| (known.started, std::mem::take(&mut known.seen)));
+        self.forget(run);
+        let (started, seen) = before.unwrap_or((start_time, HashSet::new()));
+        self.runs.insert(run, Run { main: pid, started, main_reaped: false, killing: false, seen });
         self.mains.insert(pid, run);
         self.sessions.insert(pid, run);
         self.strays.remove(&pid);
@@ -173,7 +175,7 @@ impl Family {
 
     /// The run that a process's environment names, unless it is over.
     fn named_by(&self, pid: i32) -> Option<RunId> {
-        run_id_of(pid).filter(|run| self.runs.contains_key(run))
+        tree_id_of(pid).filter(|run| self.runs.contains_key(run))
     }
 
     /// Whether the main process of any of these is not reaped yet.

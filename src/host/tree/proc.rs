@@ -13,12 +13,19 @@ use crate::base::RunId;
 
 /// The parent of all kernel threads, where they are seen at all.
 const KERNEL_THREADS: i32 = 2;
-/// How often and how soon an empty environment is looked at again.
+/// So often an environment must be empty before it counts as such.
 const LOOKS: usize = 3;
+/// How often and how long it is waited for an `exec` to be over. It may have to read its program from a
+/// busy disk.
+const EXEC_LOOKS: usize = 500;
 const LOOK: Duration = Duration::from_millis(1);
+/// `PF_KTHREAD` among the flags of a process.
+const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// The environment variable that marks every process of a run.
 const RUN_ID: &[u8] = b"HARNESSD_RUN_ID=";
+/// The environment variable that marks every process of an errand: its id, and whose errand it is.
+pub const ERRAND: &str = "HARNESSD_ERRAND";
 
 /// What the kernel says about a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -126,12 +133,67 @@ fn descendants_by_scan(pid: i32) -> Vec<i32> {
     found
 }
 
-/// The run that a process says it belongs to: `HARNESSD_RUN_ID` in the
-/// environment that it was executed with. None for a zombie, which has none,
-/// and for a process whose environment this user may not read.
+/// The environment that a process was executed with. Empty for a zombie; none for a process whose
+/// environment this user may not read. One that is in the middle of an `exec` is waited for: until it
+/// has its new environment it seems to have none, and nobody would look at it again.
+fn environment_of(pid: i32) -> Option<Vec<u8>> {
+    let path = format!("/proc/{pid}/environ");
+    let mut empty = 0;
+    for _ in 0..EXEC_LOOKS {
+        let environment = fs::read(&path).ok()?;
+        if !environment.is_empty() {
+            return Some(environment);
+        }
+        let stat = read(&format!("/proc/{pid}/stat"), 1024).ok()?;
+        if in_exec(&stat) {
+            thread::sleep(LOOK);
+        } else if empty == LOOKS {
+            break;
+        } else {
+            // The `exec` may have ended between the two reads.
+            empty += 1;
+        }
+    }
+    Some(Vec::new())
+}
+
+/// Whether a line of `/proc/PID/stat` is that of a process whose new memory holds no environment yet.
+fn in_exec(line: &[u8]) -> bool {
+    let Some(name_end) = line.iter().rposition(|byte| *byte == b')') else { return false };
+    let rest = String::from_utf8_lossy(&line[name_end + 1..]);
+    let mut fields = rest.split_ascii_whitespace();
+    let zombie = fields.next().is_none_or(|state| matches!(state, "Z" | "X" | "x"));
+    // The flags are field 9, the end of the environment is field 51.
+    let flags = fields.nth(5).and_then(|flags| flags.parse::<u64>().ok());
+    let end = fields.nth(41);
+    !zombie && flags.is_some_and(|flags| flags & KERNEL_THREAD == 0) && end == Some("0")
+}
+
+/// The run or the errand that a process says it belongs to, by the environment that it was executed
+/// with. None for a zombie, which has none, and for a process whose environment this user may not read.
 #[must_use]
-pub fn run_id_of(pid: i32) -> Option<RunId> {
-    run_id_in(&fs::read(format!("/proc/{pid}/environ")).ok()?)
+pub fn tree_id_of(pid: i32) -> Option<RunId> {
+    let environment = environment_of(pid)?;
+    run_id_in(&environment).or_else(|| errand_in(&environment).map(|(id, _)| id))
+}
+
+/// The id of an errand, and whose it is: `HARNESSD_ERRAND=ID@OWNER`.
+fn errand_in(environment: &[u8]) -> Option<(RunId, &str)> {
+    let variables = environment.split(|byte| *byte == 0);
+    let value =
+        variables.into_iter().find_map(|one| one.strip_prefix(ERRAND.as_bytes())?.strip_prefix(b"="))?;
+    let (id, owner) = std::str::from_utf8(value).ok()?.split_once('@')?;
+    Some((id.parse().ok()?, owner))
+}
+
+/// Every living process on the machine that is of an errand of `owner`.
+pub(super) fn find_by_errand_owner(owner: &str) -> Vec<Facts> {
+    let of_owner = |one: &Facts| {
+        let environment = environment_of(one.pid).unwrap_or_default();
+        errand_in(&environment).is_some_and(|(_, found)| found == owner)
+    };
+    let all = all_facts().into_iter().flatten();
+    all.filter(|one| !one.zombie && one.ppid != KERNEL_THREADS && of_owner(one)).collect()
 }
 
 fn run_id_in(environment: &[u8]) -> Option<RunId> {
@@ -155,18 +217,9 @@ pub fn find_by_run_ids(runs: &HashSet<RunId>) -> Vec<(RunId, Facts)> {
     all.filter_map(|(one, run)| run.filter(|run| runs.contains(run)).map(|run| (run, one))).collect()
 }
 
-/// The run id of a process that may be in the middle of an `exec`: its environment is empty for a
-/// moment then, as a kernel thread's always is.
+/// The run id of a process; kernel threads are not looked at, of which there may be hundreds.
 fn settled_run_id(one: &Facts) -> Option<RunId> {
-    let path = format!("/proc/{}/environ", one.pid);
-    for _ in 0..LOOKS {
-        let environment = fs::read(&path).ok()?;
-        if !environment.is_empty() || one.ppid == KERNEL_THREADS || one.zombie {
-            return run_id_in(&environment);
-        }
-        thread::sleep(LOOK);
-    }
-    None
+    if one.ppid == KERNEL_THREADS { None } else { run_id_in(&environment_of(one.pid)?) }
 }
 
 fn all_facts() -> io::Result<impl Iterator<Item = Facts>> {
@@ -176,7 +229,7 @@ fn all_facts() -> io::Result<impl Iterator<Item = Facts>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, facts, parse_stat, run_id_in};
+    use super::{Facts, errand_in, facts, in_exec, parse_stat, run_id_in};
     use crate::base::{RunIds, Wall};
 
     #[test]
@@ -195,6 +248,23 @@ mod tests {
         assert_eq!(facts(i32::MAX), None);
     }
 
+    /// LIF-5: a process without an environment is told from one that has none yet.
+    #[test]
+    fn a_process_in_the_middle_of_an_exec_is_told() {
+        let line = |state: &str, flags: u64, env_end: u64| {
+            let before = "1 2 3 4 5".to_owned();
+            let between = vec!["9"; 41].join(" ");
+            format!("7 (a) b) {state} {before} {flags} {between} {env_end} 0\n").into_bytes()
+        };
+        assert!(in_exec(&line("R", 0x0040_0000, 0)));
+        assert!(!in_exec(&line("R", 0x0040_0000, 0x7ffc_1234)));
+        assert!(!in_exec(&line("Z", 0x0040_0000, 0)));
+        assert!(!in_exec(&line("S", super::KERNEL_THREAD, 0)));
+        assert!(!in_exec(b"7 (cut) S 1 2"));
+        let own = std::fs::read("/proc/self/stat").unwrap();
+        assert!(!in_exec(&own));
+    }
+
     /// LIF-5: the run id is found in an environment that holds other odd things.
     #[test]
     fn the_run_id_is_a_whole_variable() {
@@ -203,5 +273,16 @@ mod tests {
         assert_eq!(run_id_in(text.as_bytes()), Some(id));
         assert_eq!(run_id_in(b"HARNESSD_RUN_ID=seven\0"), None);
         assert_eq!(run_id_in(b"\xff\xfe=1\0"), None);
+    }
+
+    /// RUN-5: an errand has a mark of its own, with its owner.
+    #[test]
+    fn the_mark_of_an_errand_is_none_of_a_run() {
+        let id = RunIds::new(1).next(Wall(1_000_000));
+        let text = format!("A=1\0HARNESSD_ERRAND={id}@8:42\0");
+        assert_eq!(errand_in(text.as_bytes()), Some((id, "8:42")));
+        assert_eq!(run_id_in(text.as_bytes()), None);
+        assert_eq!(errand_in(format!("HARNESSD_ERRAND={id}\0").as_bytes()), None);
+        assert_eq!(errand_in(format!("HARNESSD_RUN_ID={id}\0").as_bytes()), None);
     }
 }

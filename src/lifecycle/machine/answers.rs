@@ -36,7 +36,14 @@ impl Machine {
     }
 
     /// The launch failed, or (`skipped`) another process runs the harness.
-    pub(super) fn not_spawned(&mut self, run: RunId, outcome: Outcome, cause: String, turn: &mut Turn<'_>) {
+    pub(super) fn not_spawned(
+        &mut self,
+        run: RunId,
+        outcome: Outcome,
+        cause: String,
+        blameless: bool,
+        turn: &mut Turn<'_>,
+    ) {
         match self.phase {
             Phase::Starting { run: own, after, wanted } if own == run => {
                 let end = End::new(outcome, Some(cause));
@@ -44,6 +51,10 @@ impl Machine {
                     (Outcome::Skipped, After::Policy) => {
                         turn.effects.push(Effect::Ended { run, end, status: None });
                         self.give_way(wanted, turn);
+                    }
+                    (_, After::Policy) if blameless && turn.policy.again(outcome) => {
+                        turn.effects.push(Effect::Ended { run, end, status: None });
+                        self.try_again(outcome, turn);
                     }
                     _ => self.over(run, end, None, Duration::ZERO, after, turn),
                 }

@@ -22,11 +22,16 @@ impl Machine {
     pub(super) fn give_way(&mut self, wanted: Option<Outcome>, turn: &mut Turn<'_>) {
         match wanted {
             Some(outcome) if !turn.policy.oneshot && turn.policy.again(outcome) => {
-                let delay = self.tally.met(turn.policy);
-                self.again_after(delay, outcome, turn);
+                self.try_again(outcome, turn);
             }
             _ => self.go(Phase::Stopped, turn),
         }
+    }
+
+    /// The same attempt is made once more, later.
+    pub(super) fn try_again(&mut self, outcome: Outcome, turn: &mut Turn<'_>) {
+        let delay = self.tally.put_off(turn.policy);
+        self.again_after(delay, outcome, turn);
     }
 
     /// Decides what comes after a run of which nothing is alive. `until`: how long its agent says
@@ -43,7 +48,7 @@ impl Machine {
             After::Down => self.go(resting(outcome), turn),
             // A firing that waits would meet the same refusal; somebody who asks for a start knows better.
             After::Start(request) if outcome == Outcome::AuthRequired && request.planned_at.is_some() => {
-                self.park(true, turn);
+                self.park(true, lasted, turn);
                 let skipped =
                     request.planned_at.map(|slot| Effect::Skipped { slot, cause: PARKED.to_owned() });
                 turn.effects.extend(skipped);
@@ -51,7 +56,7 @@ impl Machine {
             }
             After::Start(request) => self.launch_afresh(request, turn),
             After::Policy | After::Stay if outcome == Outcome::AuthRequired => {
-                self.park(after == After::Policy, turn);
+                self.park(after == After::Policy, lasted, turn);
             }
             After::Policy if turn.policy.again(outcome) => {
                 if matches!(outcome, Outcome::RateLimited | Outcome::Overloaded) {
@@ -96,8 +101,8 @@ impl Machine {
         self.go(Phase::Limited { until: now.mono + wait, until_wall: now.wall + wait, outcome }, turn);
     }
 
-    fn park(&mut self, wanted: bool, turn: &mut Turn<'_>) {
-        self.tally.parked();
+    fn park(&mut self, wanted: bool, lasted: Duration, turn: &mut Turn<'_>) {
+        self.tally.parked(lasted, turn.policy);
         self.awaited = None;
         self.go(Phase::Parked { wanted }, turn);
         turn.effects.push(Effect::Parked);

@@ -57,6 +57,31 @@ fn a_wanted_resident_waits_for_the_other_process() {
     }
 }
 
+/// Trap 12, LIF-4: a machine that has no descriptors or no memory left for a start is nobody's failure: the
+/// start is put off, as often as it takes; it is neither given up nor in a crash loop.
+#[test]
+fn a_start_that_the_machine_refuses_is_put_off() {
+    let short = |rig: &mut Rig| {
+        let cause = "open a pipe: too many open files".to_owned();
+        let run = rig.run();
+        rig.tell(Event::NotSpawned { run, cause, blameless: true })
+    };
+    for policy in [resident(RestartPolicy::Always), oneshot(RestartPolicy::OnFailure)] {
+        let mut rig = Rig::new(Policy { max_attempts: 2, crash_loop_exits: 2, ..policy });
+        rig.tell(Event::Start(request(Trigger::Boot)));
+        for _ in 0..20 {
+            let expected = Some((Outcome::SpawnFailed, Some("open a pipe: too many open files")));
+            assert_eq!(verdict(&short(&mut rig)), expected);
+            assert_eq!((rig.state(), rig.machine.failures()), (State::Backoff, 0));
+            assert_eq!(launch(&rig.due()), Some((Trigger::Restart, 1)));
+        }
+    }
+    let mut rig = Rig::new(oneshot(RestartPolicy::No));
+    rig.tell(Event::Start(request(Trigger::Manual)));
+    short(&mut rig);
+    assert_eq!(rig.state(), State::Failed, "`no` retries nothing");
+}
+
 /// RUN-4: what the policy restarts waits, too; the failures before it are neither forgotten nor more.
 #[test]
 fn a_restart_that_meets_another_process_waits() {

@@ -11,7 +11,7 @@ fn checked(restart: RestartPolicy) -> Policy {
 
 impl Rig {
     /// Starts it and lets its agent end well, so that its check runs.
-    fn to_check(&mut self) -> RunId {
+    fn reach_check(&mut self) -> RunId {
         let run = self.start();
         let effects = self.exit(GOOD);
         assert!(effects.contains(&Effect::Check(run)), "{effects:?}");
@@ -29,7 +29,7 @@ fn the_check_decides() {
         (ExitStatus::Signal(9), Outcome::CheckFailed, Some("its `check` was killed by SIGKILL")),
     ] {
         let mut rig = Rig::new(checked(RestartPolicy::No));
-        let run = rig.to_check();
+        let run = rig.reach_check();
         let effects = rig.exit(status);
         let end = End::new(outcome, cause.map(str::to_owned));
         assert_eq!(ended(&effects), Some((run, end, Some(GOOD))));
@@ -41,7 +41,7 @@ fn the_check_decides() {
 #[test]
 fn a_check_that_cannot_be_started_fails_the_run() {
     let mut rig = Rig::new(checked(RestartPolicy::No));
-    let run = rig.to_check();
+    let run = rig.reach_check();
     let effects = rig.tell(Event::CheckRefused { run, cause: "`x`: not found".to_owned() });
     let cause = Some("its `check` could not be started: `x`: not found".to_owned());
     assert_eq!(ended(&effects), Some((run, End::new(Outcome::CheckFailed, cause), Some(GOOD))));
@@ -51,7 +51,7 @@ fn a_check_that_cannot_be_started_fails_the_run() {
 #[test]
 fn a_slow_check_is_stopped() {
     let mut rig = Rig::new(Policy { timeout: Some(MINUTE * 2), ..checked(RestartPolicy::No) });
-    let run = rig.to_check();
+    let run = rig.reach_check();
     assert_eq!(rig.until_due(), MINUTE * 10, "the bound of the agent is over");
     assert_eq!(rig.due()[0], Effect::StopTree(run));
     assert_eq!(rig.due(), [Effect::KillTree(run)]);
@@ -65,7 +65,7 @@ fn a_slow_check_is_stopped() {
 #[test]
 fn leftovers_of_a_check_are_ended() {
     let mut rig = Rig::new(checked(RestartPolicy::No));
-    let run = rig.to_check();
+    let run = rig.reach_check();
     assert_eq!(rig.tell(Event::Exited { run, status: GOOD })[0], Effect::StopTree(run));
     assert_eq!(rig.until_due(), rig.policy.stop_timeout);
     assert_eq!(verdict(&rig.tell(Event::Emptied { run, report: None })), Some((Outcome::Ok, None)));
@@ -108,7 +108,7 @@ fn a_lingering_agent_is_checked() {
 #[test]
 fn a_harness_runs_while_its_check_does() {
     let mut rig = Rig::new(checked(RestartPolicy::No));
-    let run = rig.to_check();
+    let run = rig.reach_check();
     assert_eq!((rig.state(), rig.machine.run()), (State::Running, Some(run)));
     assert_eq!(rig.machine.standing(), Standing::Running(run));
     assert_eq!(rig.tell(Event::Start(request(Trigger::Manual))), []);
@@ -122,7 +122,7 @@ fn a_harness_runs_while_its_check_does() {
 fn a_stop_while_the_check_runs_stops_it() {
     for refused in [false, true] {
         let mut rig = Rig::new(checked(RestartPolicy::OnFailure));
-        let run = rig.to_check();
+        let run = rig.reach_check();
         assert_eq!(rig.tell(Event::Stop(StopReason::Asked))[0], Effect::StopTree(run));
         let effects = if refused {
             rig.tell(Event::CheckRefused { run, cause: "late".to_owned() })
@@ -141,17 +141,17 @@ fn a_firing_while_the_check_runs_goes_by_overlap() {
     let slot = Wall(9);
     let fire = |overlap| Event::Fire { slot, overlap };
     let mut rig = Rig::new(checked(RestartPolicy::No));
-    rig.to_check();
+    rig.reach_check();
     let cause = "the run before it is still active".to_owned();
     assert_eq!(rig.tell(fire(Firing::Skip)), [Effect::Skipped { slot, cause }]);
     rig.exit(GOOD);
 
-    rig.to_check();
+    rig.reach_check();
     awaited(&rig.tell(fire(Firing::Queue)));
     assert_eq!(launch(&rig.exit(BAD)), Some((Trigger::Schedule, 1)));
 
     let mut rig = Rig::new(checked(RestartPolicy::No));
-    let run = rig.to_check();
+    let run = rig.reach_check();
     assert_eq!(rig.tell(fire(Firing::Replace))[0], Effect::StopTree(run));
     let effects = rig.exit(GOOD);
     assert_eq!(verdict(&effects).map(|(outcome, _)| outcome), Some(Outcome::Replaced));
@@ -173,7 +173,7 @@ fn a_firing_that_waits_waits_for_the_check() {
 #[test]
 fn a_failed_check_is_retried() {
     let mut rig = Rig::new(Policy { max_attempts: 2, ..checked(RestartPolicy::OnFailure) });
-    rig.to_check();
+    rig.reach_check();
     rig.exit(BAD);
     assert_eq!((rig.state(), rig.machine.failures()), (State::Backoff, 1));
     assert_eq!(launch(&rig.due()), Some((Trigger::Restart, 2)));

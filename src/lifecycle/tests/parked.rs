@@ -131,6 +131,33 @@ fn a_changed_login_disturbs_nothing_else() {
     assert_eq!(rig.state(), State::Backoff);
 }
 
+/// LIF-4: a login that is refused is no failed attempt, no part of a crash loop, and forgets the limits
+/// before it.
+#[test]
+fn a_refused_login_is_no_crash() {
+    let mut rig =
+        Rig::new(Policy { max_attempts: 2, crash_loop_exits: 2, ..resident(RestartPolicy::Always) });
+    rig.start();
+    rig.exit(BAD);
+    rig.due();
+    for attempt in 3..9 {
+        rig.spawn();
+        rig.refuse_login();
+        assert_eq!(launch(&rig.tell(Event::Unpark)), Some((Trigger::Restart, attempt)));
+        assert_eq!((rig.machine.failures(), rig.state()), (1, State::Starting));
+    }
+    for _ in 0..3 {
+        let run = rig.spawn();
+        rig.tell(Event::Reported { run, report: states(Outcome::RateLimited) });
+        rig.exit(GOOD);
+        assert!(near(rig.until_due(), SECOND * 60), "{:?}", rig.until_due());
+        rig.due();
+        rig.spawn();
+        rig.refuse_login();
+        rig.tell(Event::Unpark);
+    }
+}
+
 /// LIF-5: who asked for a stop gets it: a refusal that was stated before parks nothing.
 #[test]
 fn a_stop_by_hand_does_not_park() {

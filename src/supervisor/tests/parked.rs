@@ -40,10 +40,13 @@ fn a_parked_harness_is_shown_and_watched() {
     assert_eq!((rig.fleet.deadline(), rig.fleet.wall_deadline()), (None, None));
 }
 
+/// What ends a parking.
+type Way = fn(&mut Rig);
+
 /// RUN-0: its login is watched no more once it is parked no more, by whatever way.
 #[test]
 fn whatever_ends_the_parking_ends_the_watch() {
-    let ways: [(&str, fn(&mut Rig)); 7] = [
+    let ways: [(&str, Way); 7] = [
         ("start", |rig| _ = rig.start("a", false)),
         ("restart", |rig| _ = rig.restart("a", false)),
         ("stop", |rig| assert_eq!(word(rig.stop("a", false)), "stopped")),

@@ -1,0 +1,53 @@
+//! The check of a run whose agent has ended well (RUN-7): the second and last process of the run.
+//!
+//! Invariant: the run keeps its log and its lock until its check is over.
+
+use tracing::{info, warn};
+
+use super::state::{Daemon, Main};
+use crate::base::RunId;
+use crate::host::process::spawn;
+use crate::launch::check_spec;
+use crate::supervisor::Event;
+
+impl Daemon {
+    /// Starts the check of a run, or says why there is none.
+    pub(super) fn check(&mut self, run: RunId) {
+        if let Err(cause) = self.start_check(run) {
+            self.feed(Event::CheckRefused { run, cause });
+            self.release(run);
+        }
+    }
+
+    fn start_check(&mut self, run: RunId) -> Result<(), String> {
+        let Some(live) = self.live.get_mut(&run) else { return Err("the run is over".to_owned()) };
+        // As it was started: a reload may have brought another check for the next run.
+        let check = live.harness.watch().and_then(|watch| watch.check.as_ref());
+        let (Some(check), Some(conditions), Some(output)) =
+            (check, live.conditions.take(), live.output.as_mut())
+        else {
+            return Err("the run was started without a check".to_owned());
+        };
+        let command = check.command.join(" ").replace(char::is_control, " ");
+        output.note(&format!("check: {command}"), self.echo.as_ref());
+        let started = check_spec(&check.command, conditions, &self.around)
+            .map_err(|cause| cause.to_string())
+            .and_then(|spec| spawn(&spec).map_err(|cause| cause.to_string()));
+        let spawned = match started {
+            Ok(spawned) => spawned,
+            Err(cause) => {
+                output.note(&format!("check: {cause}"), self.echo.as_ref());
+                warn!(harness = %live.harness.name, %run, cause, "its check cannot be started");
+                return Err(cause);
+            }
+        };
+        info!(harness = %live.harness.name, %run, pid = spawned.pid, "its check is started");
+        live.main = Main::Alive(spawned.pid);
+        live.ending = None;
+        if let Some(output) = live.output.take() {
+            self.watch_output(run, output.follow(spawned.output));
+        }
+        self.family.started(run, spawned.pid, spawned.start_time);
+        Ok(())
+    }
+}

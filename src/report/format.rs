@@ -1,0 +1,113 @@
+//! The formats of machine-readable output that are known, one file each.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::statement::Statement;
+use super::told::Told;
+use super::{claude_code, codex, gemini, opencode, pi, qwen};
+use crate::base::Outcome;
+
+/// A format of machine-readable output, as an adapter's `[outcome]` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// Claude Code's `stream-json`.
+    ClaudeCode,
+    /// Codex's `--json`.
+    Codex,
+    /// Gemini CLI's `stream-json`.
+    Gemini,
+    /// OpenCode's `--format json`.
+    #[serde(rename = "opencode")]
+    OpenCode,
+    /// pi's `--mode json`.
+    Pi,
+    /// Qwen Code's `stream-json`.
+    Qwen,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::OpenCode, Self::Pi, Self::Qwen];
+
+    /// The name by which an adapter asks for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
+            Self::Pi => "pi",
+            Self::Qwen => "qwen",
+        }
+    }
+
+    /// The format of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// What an exit status means by itself, where the program gives it a meaning.
+    pub(super) fn exit(self, code: i32) -> Option<(Outcome, &'static str)> {
+        match (self, code) {
+            (Self::Gemini | Self::Qwen, 41) => Some((Outcome::AuthRequired, "it is not logged in")),
+            (Self::Gemini | Self::Qwen, 53) => Some((Outcome::MaxTurns, "it used up its turns")),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the records of one format, in their order.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Reader {
+    ClaudeCode(claude_code::Reader),
+    Codex,
+    Gemini,
+    OpenCode,
+    Pi(pi::Reader),
+    Qwen,
+}
+
+impl Reader {
+    pub(super) fn new(format: Format) -> Self {
+        match format {
+            Format::ClaudeCode => Self::ClaudeCode(claude_code::Reader::default()),
+            Format::Codex => Self::Codex,
+            Format::Gemini => Self::Gemini,
+            Format::OpenCode => Self::OpenCode,
+            Format::Pi => Self::Pi(pi::Reader::default()),
+            Format::Qwen => Self::Qwen,
+        }
+    }
+
+    /// Tells what a line says; false: it is no record of this format.
+    pub(super) fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(Told)) -> bool {
+        if line.trim_ascii_start().first() != Some(&b'{') {
+            return false;
+        }
+        // A stray byte in a text must not lose the record that holds it.
+        let text = String::from_utf8_lossy(line);
+        let Ok(record) = serde_json::from_str::<Value>(&text) else { return false };
+        match self {
+            Self::ClaudeCode(reader) => reader.read(&record, tell),
+            Self::Codex => codex::read(&record, tell),
+            Self::Gemini => gemini::read(&record, tell),
+            Self::OpenCode => opencode::read(&record, tell),
+            Self::Pi(reader) => reader.read(&record, tell),
+            Self::Qwen => qwen::read(&record, tell),
+        }
+    }
+
+    /// A statement that the program may go on after, by itself.
+    pub(super) fn held(&self) -> Option<&Statement> {
+        match self {
+            Self::ClaudeCode(reader) => reader.held(),
+            Self::Pi(reader) => reader.held(),
+            _ => None,
+        }
+    }
+}
