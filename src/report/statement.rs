@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{reset, words};
-use crate::base::{Outcome, Report, Wall, micros};
+use crate::base::{Outcome, Report, Wall};
 
 /// The bytes of an error that are looked at.
 const LOOKED_AT: usize = 4096;
@@ -62,7 +62,6 @@ pub struct Statement {
     /// Its own words, where it is no success.
     words: Option<String>,
     /// The end of a limit, where it is stated as a number.
-    #[serde(default, with = "micros::option")]
     until: Option<Wall>,
     /// How long to wait, where the provider says so.
     wait: Option<Duration>,

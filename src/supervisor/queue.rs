@@ -4,6 +4,8 @@
 //! those that wait are admitted in the order of their keys, and one whose directory is busy holds up
 //! nobody else. The work for one run grows with the logarithm of their number only.
 
+mod handed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
@@ -13,9 +15,12 @@ use crate::base::{RunId, Wall};
 use crate::config::Harness;
 use crate::wire::WaitingReason;
 
+pub(super) use handed::HandedQueue;
+
 /// A working directory that runs share exclusively; none: the home directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Place {
+    // Named: written down, the home directory must not look like no place at all.
     workdir: Option<Utf8PathBuf>,
 }
 
@@ -48,39 +53,7 @@ pub(super) struct Queue {
     lines: BTreeMap<Place, Line>,
 }
 
-/// The queue on its way to a successor (CTL-11).
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct HandedQueue {
-    admitted: Vec<(RunId, Option<Place>)>,
-    /// Each with the first part of its key, in microseconds.
-    waiting: Vec<(RunId, i64, Option<Place>)>,
-}
-
 impl Queue {
-    pub(super) fn handed(&self) -> HandedQueue {
-        let waiting = self.waiting.iter();
-        HandedQueue {
-            admitted: self.admitted.iter().map(|(run, place)| (*run, place.clone())).collect(),
-            waiting: waiting.map(|(run, (since, place))| (*run, since.0, place.clone())).collect(),
-        }
-    }
-
-    /// The queue of a predecessor; its bound is the configuration's to say.
-    pub(super) fn resumed(handed: HandedQueue) -> Self {
-        let mut queue = Self::default();
-        for (run, place) in handed.admitted {
-            if let Some(place) = &place {
-                queue.line(place, |line| line.busy = Some(run));
-            }
-            queue.admitted.insert(run, place);
-        }
-        for (run, since, place) in handed.waiting {
-            queue.join(run, Wall(since), place);
-        }
-        queue
-    }
-
     /// So many may go on at once from now on; what goes on is not touched.
     pub(super) const fn set_bound(&mut self, bound: Option<u32>) {
         self.bound = bound;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Supervisor;
 use super::asks::Asks;
 use super::firing::HandedTimer;
-use super::queue::{HandedQueue, Queue};
+use super::queue::HandedQueue;
 use super::slot::{Live, Slot, Waiter};
 use crate::base::{HarnessName, Wall};
 use crate::config::{Configuration, Harness};
@@ -67,7 +67,7 @@ impl Supervisor {
             chance: Some(self.chance.clone()),
             slots: self.slots.values().map(|slot| HandedSlot::of(slot)).collect(),
             asks: self.asks.clone(),
-            queue: self.queue.handed(),
+            queue: HandedQueue::of(&self.queue),
             intents: self.intents.clone(),
             firings: self
                 .firings
@@ -89,8 +89,7 @@ impl Supervisor {
         fleet.settings = Some(configuration.daemon.clone());
         fleet.notify.clone_from(&configuration.notify);
         fleet.asks = snapshot.asks;
-        fleet.queue = Queue::resumed(snapshot.queue);
-        fleet.queue.set_bound(configuration.daemon.max_parallel_runs);
+        fleet.queue = snapshot.queue.resume(configuration.daemon.max_parallel_runs);
         fleet.intents = snapshot.intents;
         fleet.firings =
             snapshot.firings.into_iter().map(|(name, (text, at))| (name, (text, Wall(at)))).collect();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use nix::libc::{SIGHUP, SIGTERM, SIGUSR2};
 use serde_json::Value;
 
-use crate::support::{Home, alive, kill, until};
+use crate::support::{Home, alive, copy, kill, until};
 
 const SLEEPER: &str = "[harness.sleeper]\ncmd = \"sleep\"\nargs = [\"600\"]\n";
 const MARK: &[u8] = b"harnessd-version:0.1.0";
@@ -28,8 +28,9 @@ fn daemon(config: &str) -> (Home, PathBuf) {
 
 /// Replaces the program as an upgrade does: by a rename, so that the old file stays what is executed.
 fn replace(program: &Path, contents: &[u8], mode: u32) {
-    let new = program.with_extension("new");
-    fs::write(&new, contents).unwrap();
+    let (data, new) = (program.with_extension("data"), program.with_extension("new"));
+    fs::write(&data, contents).unwrap();
+    copy(&data, &new);
     fs::set_permissions(&new, fs::Permissions::from_mode(mode)).unwrap();
     fs::rename(new, program).unwrap();
 }

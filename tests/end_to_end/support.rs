@@ -138,11 +138,11 @@ impl Home {
 
     /// Everything is done by a copy of the program from now on; its path.
     pub(crate) fn from_a_copy(&mut self) -> PathBuf {
-        let copy = self.path("bin/harnessd");
-        fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_harnessd"), &copy).unwrap();
-        self.copy = Some(copy.clone());
-        copy
+        let program = self.path("bin/harnessd");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        copy(Path::new(env!("CARGO_BIN_EXE_harnessd")), &program);
+        self.copy = Some(program.clone());
+        program
     }
 
     /// Does something by the program that was built, where the copy may be broken.
@@ -308,6 +308,12 @@ impl Drop for Home {
             eprintln!("the daemon's log:\n{}", self.read("daemon.log"));
         }
     }
+}
+
+/// Copies a program by another process: a descriptor that writes it here could be inherited by what another
+/// test starts at that moment, and the program could not be executed (ETXTBSY).
+pub(crate) fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
 }
 
 /// Sends a signal to a process that this test started (or that its daemon did).
