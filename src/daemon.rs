@@ -3,11 +3,13 @@
 //! Invariant: the loop never waits. What may take long is done by workers, which
 //! take values, own no state and answer with one event.
 
+mod answers;
 mod assembly;
 mod boot;
 mod checks;
 mod children;
 mod clients;
+mod containment;
 mod effects;
 mod errands;
 mod error;

@@ -5,10 +5,12 @@
 //! anything; it is told what to do and says what came of it. The only layer
 //! with `unsafe`, each use with its argument.
 
+pub mod cgroup;
 pub mod clock;
 pub mod console;
 pub mod entropy;
 pub mod files;
+mod flock;
 pub mod git;
 pub mod handover;
 pub mod limits;

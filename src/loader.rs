@@ -4,6 +4,7 @@
 //! nothing is started and nothing is written.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,7 @@ impl Selection {
         let global = match global_candidates(flag, env, home) {
             GlobalCandidates::Named(file) => GlobalFile { file: cwd.join(file), named: true },
             GlobalCandidates::Search(places) => {
-                let existing = places.iter().find(|place| place.exists()).or(places.first());
+                let existing = places.iter().find(|place| is_there(place)).or(places.first());
                 GlobalFile { file: existing.cloned().unwrap_or_default(), named: false }
             }
         };
@@ -66,11 +67,22 @@ impl Selection {
     /// The global file, if it is there or was named, and the project's file.
     #[must_use]
     pub fn present(&self) -> Vec<(Utf8PathBuf, FileKind)> {
-        let global = Some(&self.global).filter(|global| global.named || global.file.exists());
+        let global = Some(&self.global).filter(|global| global.named || may_be_there(&global.file));
         let global = global.map(|global| (global.file.clone(), FileKind::Global));
         let project = self.project.clone().map(|file| (file, FileKind::Project));
         global.into_iter().chain(project).collect()
     }
+}
+
+/// Whether a place that is searched holds a file; one that this user may not look into holds none.
+fn is_there(place: &Utf8Path) -> bool {
+    place.try_exists().unwrap_or_else(|error| error.kind() != ErrorKind::PermissionDenied)
+}
+
+/// Whether a file is there or that cannot be told: then reading it says why. Taken for absent, a
+/// configuration that a disk does not give for a moment would end every harness.
+fn may_be_there(file: &Utf8Path) -> bool {
+    file.try_exists().unwrap_or(true)
 }
 
 /// The name of the project that a file declares, as far as the file can be read.

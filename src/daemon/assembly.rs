@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-use calloop::{EventLoop, PostAction, channel};
+use calloop::{EventLoop, PostAction};
 use camino::{Utf8Path, Utf8PathBuf};
+use tracing::warn;
 
 use super::boot::Options;
 use super::clients::Clients;
@@ -36,6 +38,11 @@ const BUFFER: usize = 64 * 1024;
 const WORK: usize = 256;
 const REST: Duration = Duration::from_millis(500);
 
+/// Turns that may fail one after the other, and how long the machine gets to recover after each: the
+/// end of the loop is the end of every run.
+const MOST_FAILURES: u32 = 100;
+const AFTER_FAILURE: Duration = Duration::from_millis(50);
+
 pub(super) fn new_loop() -> Result<EventLoop<'static, Daemon>, DaemonError> {
     EventLoop::try_new().map_err(|cause| DaemonError::system("event loop")(std::io::Error::from(cause)))
 }
@@ -57,9 +64,9 @@ pub(super) fn assemble(
     let inherited = limits::raise_descriptors().map_err(DaemonError::system("limit of open files"))?;
     tree::become_subreaper().map_err(DaemonError::system("subreaper"))?;
     let handle = event_loop.handle();
-    let (workers, answers) = Workers::new();
-    let answered = handle.insert_source(answers, |event, (), daemon: &mut Daemon| {
-        if let channel::Event::Msg(answer) = event {
+    let (workers, answers) = Workers::new().map_err(DaemonError::system("event loop"))?;
+    let answered = handle.insert_source(answers.source, move |(), (), daemon: &mut Daemon| {
+        while let Ok(answer) = answers.answers.try_recv() {
             daemon.answered(answer);
         }
     });
@@ -82,11 +89,13 @@ pub(super) fn assemble(
         store_notices: Vec::new(),
         live: HashMap::new(),
         family: Family::default(),
+        groups: Err("not looked for".to_owned()),
         errands: Errands::new(entropy::seed()),
         versions: Versions::default(),
         parking: Parking::default(),
         heads: BTreeMap::new(),
         reap_due: false,
+        unwatched: BTreeSet::new(),
         unsurveyed: BTreeSet::new(),
         reserve: Vec::new(),
         carried: VecDeque::new(),
@@ -155,13 +164,21 @@ pub(super) fn turn_until_finished(
     daemon: &mut Daemon,
 ) -> Result<(), DaemonError> {
     daemon.turn();
+    let mut failures = 0;
     while !daemon.finished() {
         let patience = daemon.patience();
         let resting = daemon.unrest >= WORK && patience.is_none_or(|patience| patience > REST);
         let begun = clock::now().mono;
-        event_loop
-            .dispatch(if resting { Some(REST) } else { patience }, daemon)
-            .map_err(|cause| DaemonError::system("event loop")(std::io::Error::from(cause)))?;
+        match event_loop.dispatch(if resting { Some(REST) } else { patience }, daemon) {
+            Ok(()) => failures = 0,
+            // What was not heard now is still there: every source tells until it is listened to.
+            Err(cause) if failures < MOST_FAILURES => {
+                failures += 1;
+                warn!(%cause, "a turn of the loop has failed; it is turned again");
+                thread::sleep(AFTER_FAILURE);
+            }
+            Err(cause) => return Err(DaemonError::system("event loop")(std::io::Error::from(cause))),
+        }
         if resting && clock::now().mono.since(begun) >= REST {
             daemon.unrest = 0;
             memory::trim();

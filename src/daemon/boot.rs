@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tracing::{error, info, warn};
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
+use super::containment;
 use super::errands::errand_owner;
 use super::error::DaemonError;
 use super::handover::arrive;
@@ -101,15 +102,16 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     let (mut store, replaced) = Store::open_or_replace(&state)?;
     store.set_patience(STORE_PATIENCE)?;
     let mut locks = RunLocks::open(&state).map_err(DaemonError::system("run locks"))?;
+    let groups = containment::establish();
     let notice = match replaced {
         Some(replaced) => Some(replaced.to_string()),
         None => forgetful(&store, &state)?,
     };
     if let Some(notice) = &notice {
         error!("{notice}");
-        end_forgotten(&state, &store, &locks)?;
+        end_forgotten(&state, &store, &locks, &groups)?;
     }
-    let lost = close_lost(&store, &mut locks)?;
+    let lost = close_lost(&store, &mut locks, &groups)?;
     // A disk that is full, or another process's transaction, is no reason not to start.
     let waiting = store.commit(&lost).err().map(|cause| (cause, lost));
     let owner = errand_owner(&state);
@@ -125,6 +127,7 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     daemon.console = Some(console.clone());
     daemon.lock = Some(lock);
     daemon.program = own_program();
+    daemon.contain(groups);
     daemon.errands.owner = owner.unwrap_or_default();
     daemon.store_notices.extend(notice);
     if let Some((cause, lost)) = waiting {

@@ -2,11 +2,13 @@
 //!
 //! Invariant: the run keeps its log and its lock until its check is over.
 
+use std::sync::Arc;
+
 use tracing::{info, warn};
 
 use super::state::{Daemon, Main};
 use crate::base::RunId;
-use crate::host::process::spawn;
+use crate::host::process::spawn_into;
 use crate::launch::check_spec;
 use crate::supervisor::Event;
 
@@ -20,7 +22,10 @@ impl Daemon {
     }
 
     fn start_check(&mut self, run: RunId) -> Result<(), String> {
-        let Some(live) = self.live.get_mut(&run) else { return Err("the run is over".to_owned()) };
+        const OVER: &str = "the run is over";
+        let harness = self.live.get(&run).map(|live| Arc::clone(&live.harness)).ok_or(OVER)?;
+        let group = self.group_for(run, &harness);
+        let live = self.live.get_mut(&run).ok_or(OVER)?;
         // As it was started: a reload may have brought another check for the next run.
         let check = live.harness.watch().and_then(|watch| watch.check.as_ref());
         let (Some(check), Some(conditions), Some(output)) =
@@ -32,7 +37,8 @@ impl Daemon {
         output.note(&format!("check: {command}"), self.echo.as_ref());
         let started = check_spec(&check.command, conditions, &self.around)
             .map_err(|cause| cause.to_string())
-            .and_then(|spec| spawn(&spec).map_err(|cause| cause.to_string()));
+            .and_then(|spec| group.map(|group| (spec, group)))
+            .and_then(|(spec, group)| spawn_into(&spec, group.as_ref()).map_err(|cause| cause.to_string()));
         let spawned = match started {
             Ok(spawned) => spawned,
             Err(cause) => {

@@ -126,7 +126,14 @@ impl Daemon {
         if self.errands.has(run) {
             return self.close_errand(run);
         }
-        if self.live.contains_key(&run) && self.family.is_gone(run) && !self.ask_head(run) {
+        if !self.live.contains_key(&run) {
+            return;
+        }
+        if self.family.is_alive_elsewhere(run) {
+            // No death of a child will tell of it.
+            self.unsurveyed.insert(run);
+            self.reap_due = true;
+        } else if self.family.is_gone(run) && !self.ask_head(run) {
             self.empty(run, None);
         }
     }
@@ -145,6 +152,7 @@ impl Daemon {
     pub(super) fn release(&mut self, run: RunId) {
         self.close_output(run);
         self.family.forget(run);
+        self.remove_group(run);
         if let Some(live) = self.live.remove(&run) {
             self.unlock(&live.harness.name);
         }

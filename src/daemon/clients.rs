@@ -152,7 +152,13 @@ impl Clients {
                         daemon.clients.flush(&handle, id);
                         Ok(PostAction::Continue)
                     });
-                    client.writer = inserted.ok();
+                    match inserted {
+                        Ok(token) => client.writer = Some(token),
+                        Err(cause) => {
+                            warn!(%cause, "a client that cannot be waited for is dropped");
+                            self.drop_client(handle, id);
+                        }
+                    }
                 }
                 Err(cause) => {
                     warn!(%cause, "a client is dropped");
@@ -244,9 +250,14 @@ impl Daemon {
             Err(cause) => return warn!(%cause, "a connection cannot be taken"),
         };
         let inserted = self.handle.insert_source(source, move |_, _, daemon: &mut Self| Ok(daemon.hear(id)));
+        let reader = match inserted {
+            Ok(token) => token,
+            // It is hung up on: one that waited for an answer would wait for ever.
+            Err(cause) => return warn!(%cause, "a client cannot be heard"),
+        };
         let client = Client {
             stream,
-            reader: inserted.map_err(|cause| warn!(%cause, "a client cannot be heard")).ok(),
+            reader: Some(reader),
             writer: None,
             frames: Frames::default(),
             greeted: false,

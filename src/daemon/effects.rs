@@ -9,7 +9,7 @@ use super::state::{Asker, Daemon, Live, Main};
 use crate::base::{HarnessName, Outcome, RunId, Trigger};
 use crate::config::Harness;
 use crate::host::logs::{self, LogWriter};
-use crate::host::process::{SpawnError, spawn};
+use crate::host::process::{SpawnError, spawn_into};
 use crate::host::run_lock::RunLockError;
 use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
@@ -139,10 +139,17 @@ impl Daemon {
         for warning in &prepared.warnings {
             warn!(harness = %harness.name, %run, "{warning}");
         }
+        let group = match self.group_for(run, &harness) {
+            Ok(group) => group,
+            Err(cause) => return self.not_spawned(run, ErrorCode::SpawnFailed, cause),
+        };
         let path = log_file(&self.around.state, &harness.name, run);
         let mut log = LogWriter::open(&path, harness.log_max_bytes);
-        match spawn(&prepared.spec) {
+        match spawn_into(&prepared.spec, group.as_ref()) {
             Ok(spawned) => {
+                if let Some(cause) = &spawned.outside {
+                    warn!(harness = %harness.name, %run, %cause, "it runs outside of its control group");
+                }
                 for warning in &prepared.warnings {
                     log.note(warning);
                 }
@@ -176,7 +183,8 @@ impl Daemon {
                 }
             }
             Err(cause) => {
-                drop(log);
+                drop((log, group));
+                self.remove_group(run);
                 self.spawn_refused(run, &harness, &cause);
             }
         }

@@ -8,6 +8,7 @@ use camino::Utf8Path;
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
 use super::boot::Options;
+use super::containment;
 use super::error::DaemonError;
 use super::state::Asker;
 use crate::base::HarnessName;
@@ -50,6 +51,7 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     let mut daemon =
         assemble(&event_loop, options, files::home_directory(), state.to_owned(), &settings, store, locks)?;
     daemon.foreground = true;
+    daemon.contain(containment::establish());
     if !what.quiet {
         daemon.echo = Some(Console::stdout().map_err(DaemonError::system("standard output"))?);
     }

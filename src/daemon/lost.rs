@@ -6,6 +6,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 use tracing::warn;
 
+use super::containment::{Groups, end_lost};
 use super::error::DaemonError;
 use crate::base::{HarnessName, Outcome};
 use crate::host::clock;
@@ -21,7 +22,11 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Ends what is alive of open runs; the records that close them. A run whose harness is locked is alive
 /// in another process (`harnessd once`) and is left alone; one that waited for its turn was in the hands
 /// of the daemon alone.
-pub(super) fn close_lost(store: &Store, locks: &mut RunLocks) -> Result<Vec<Record>, DaemonError> {
+pub(super) fn close_lost(
+    store: &Store,
+    locks: &mut RunLocks,
+    groups: &Groups,
+) -> Result<Vec<Record>, DaemonError> {
     let mut lost = Vec::new();
     for run in store.open_runs()? {
         // Held while the run is ended, so that nobody starts the harness meanwhile.
@@ -30,6 +35,8 @@ pub(super) fn close_lost(store: &Store, locks: &mut RunLocks) -> Result<Vec<Reco
         }
     }
     end(&lost, "runs of an earlier daemon are closed as lost");
+    // At every start: groups of runs that are over are removed too.
+    end_lost(groups, &lost.iter().map(|run| run.id).collect());
     for run in &lost {
         locks.release(&run.harness).map_err(DaemonError::system("run locks"))?;
     }
@@ -57,7 +64,12 @@ pub(super) fn end_stale(stale: &[Run]) {
 
 /// Ends what is alive of runs of which only a log is left, because the store that knew of them is gone.
 /// Without that their harnesses would be started beside them.
-pub(super) fn end_forgotten(state: &Utf8Path, store: &Store, locks: &RunLocks) -> Result<(), DaemonError> {
+pub(super) fn end_forgotten(
+    state: &Utf8Path,
+    store: &Store,
+    locks: &RunLocks,
+    groups: &Groups,
+) -> Result<(), DaemonError> {
     let known = store.recorded()?.ids;
     let logs = logs::all(&logs::directory(state)).map_err(DaemonError::system("directory of logs"))?;
     let elsewhere = |harness: &HarnessName| locks.holder(harness).is_some();
@@ -65,6 +77,7 @@ pub(super) fn end_forgotten(state: &Utf8Path, store: &Store, locks: &RunLocks) -
     let runs: Vec<Remnant> =
         forgotten.map(|log| Remnant { run: log.run, pid: None, start_time: None }).collect();
     let ended = tree::end_runs(&runs, GRACE);
+    end_lost(groups, &runs.iter().map(|remnant| remnant.run).collect());
     if ended > 0 {
         warn!(processes = ended, "processes of runs that are recorded no more are ended");
     }

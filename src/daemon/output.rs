@@ -179,16 +179,35 @@ fn answer(fd: &OwnedFd, bytes: &[u8]) {
 
 impl Daemon {
     /// Registers a run's output with the loop.
-    pub(super) fn watch_output(&mut self, run: RunId, mut output: Output) {
+    pub(super) fn watch_output(&mut self, run: RunId, output: Output) {
+        if let Err(cause) = self.try_watch_output(run, output) {
+            warn!(%run, %cause, "the output cannot be watched; it is looked at now and then");
+        }
+    }
+
+    fn try_watch_output(&mut self, run: RunId, mut output: Output) -> Result<(), calloop::Error> {
         let source = Generic::new(SharedFd(Rc::clone(&output.fd)), Interest::READ, Mode::Level);
         let registered =
             self.handle.insert_source(source, move |_, _, daemon: &mut Self| Ok(daemon.read_from(run)));
-        match registered {
-            Ok(token) => output.token = Some(token),
-            Err(cause) => warn!(%run, %cause, "the output cannot be watched; it is read when the run ends"),
+        let registered = registered.map(|token| output.token = Some(token)).map_err(calloop::Error::from);
+        if registered.is_err() {
+            self.unwatched.insert(run);
         }
         if let Some(live) = self.live.get_mut(&run) {
             live.output = Some(output);
+        }
+        registered
+    }
+
+    /// Reads outputs that the loop did not take, lest their writers wait, and offers them again.
+    pub(super) fn read_unwatched(&mut self) {
+        for run in std::mem::take(&mut self.unwatched) {
+            if matches!(self.read_from(run), PostAction::Continue)
+                && let Some(output) = self.live.get_mut(&run).and_then(|live| live.output.take())
+            {
+                // It was said when it failed for the first time.
+                let _again = self.try_watch_output(run, output);
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::boot::Options;
 use super::clients::Clients;
+use super::containment::Groups;
 use super::effects::Start;
 use super::errands::Errands;
 use super::handover::Handover;
@@ -37,6 +38,8 @@ use crate::wire::{ConfigState, ErrorBody, Record};
 
 /// How soon children that could not be listed are asked for again.
 const REAP_RETRY: Duration = Duration::from_millis(100);
+/// How often output that the loop cannot watch is looked at.
+const OUTPUT_RETRY: Duration = Duration::from_millis(200);
 /// How often a state store that could not be written is tried again.
 const STORE_RETRY: Duration = Duration::from_secs(2);
 
@@ -108,12 +111,16 @@ pub(super) struct Daemon {
     pub(super) live: HashMap<RunId, Live>,
     /// Which process belongs to which run.
     pub(super) family: Family,
+    /// The control groups of the runs.
+    pub(super) groups: Groups,
     pub(super) errands: Errands,
     pub(super) versions: Versions,
     pub(super) parking: Parking,
     /// Runs that end as soon as it is known at which commit they left their repository, or then.
     pub(super) heads: BTreeMap<RunId, Mono>,
     pub(super) reap_due: bool,
+    /// Runs whose output the loop could not take.
+    pub(super) unwatched: BTreeSet<RunId>,
     /// Runs of which something was reaped while the children could not be listed.
     pub(super) unsurveyed: BTreeSet<RunId>,
     /// Descriptors for listing the children when no other is left.
@@ -189,6 +196,7 @@ impl Daemon {
     /// One turn after events were taken in: reap, tick, and perform until nothing is left to do.
     pub(super) fn turn(&mut self) {
         self.forget_gone();
+        self.read_unwatched();
         if std::mem::take(&mut self.reap_due) {
             self.reap();
         }
@@ -230,7 +238,8 @@ impl Daemon {
             return Some(Duration::ZERO);
         }
         let retry = self.store_trouble.is_some().then_some(STORE_RETRY);
-        let retry = retry.into_iter().chain(self.reap_due.then_some(REAP_RETRY)).min();
+        let unwatched = (!self.unwatched.is_empty()).then_some(OUTPUT_RETRY);
+        let retry = retry.into_iter().chain(self.reap_due.then_some(REAP_RETRY)).chain(unwatched).min();
         let aside = self.errands.deadline().into_iter().chain(self.heads.values().copied());
         let aside = aside.chain(self.handover_deadline());
         let deadlines = self.supervisor.deadline().into_iter().chain(aside);

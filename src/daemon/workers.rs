@@ -8,12 +8,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use calloop::channel as answers;
 use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use tracing::{info, warn};
 
+use super::answers::{self, Answers};
 use super::lost::{closed, end_stale};
 use super::recording::sweep;
 use super::state::Daemon;
@@ -73,9 +73,12 @@ pub(super) struct Workers {
 
 impl Workers {
     /// A pool that answers into a channel of the loop.
-    pub(super) fn new() -> (Self, answers::Channel<Answer>) {
+    ///
+    /// # Errors
+    /// If no descriptor is left.
+    pub(super) fn new() -> io::Result<(Self, Answers<Answer>)> {
         let (questions, receiver) = channel();
-        let (answers, channel) = answers::channel();
+        let (answers, channel) = answers::channel()?;
         let receiver = Arc::new(Mutex::new(receiver));
         let pool = Self {
             questions,
@@ -87,7 +90,7 @@ impl Workers {
             waiting: HashMap::new(),
             sharing: HashMap::new(),
         };
-        (pool, channel)
+        Ok((pool, channel))
     }
 
     /// Ends what is left of `stale` runs of the harness, then prepares a start.
@@ -284,6 +287,7 @@ impl Daemon {
         match answer {
             Answer::Prepared { run, stale, prepared } => {
                 self.workers.prepared(run);
+                self.end_stale_groups(&stale);
                 self.commit(stale.into_iter().map(closed).collect());
                 self.start(run, prepared.map(|boxed| *boxed));
             }

@@ -1,7 +1,8 @@
 //! Standard output and error, which may block for ever when their reader stalls.
 //!
 //! A thread writes; whoever has something to say leaves it in a bounded buffer.
-//! Invariant: [`Console::write`] never waits; what does not fit is counted and said.
+//! Invariant: [`Console::write`] never waits; what does not fit, or is refused (a full disk), is
+//! counted, and said as soon as something can be.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,6 +15,8 @@ use super::signals::leave_to_the_loop;
 
 /// What may wait for a slow reader, in bytes.
 const BOUND: usize = 16 << 20;
+/// How long a reader that takes nothing is left alone, where a write does not wait for it.
+const STALL: Duration = Duration::from_millis(20);
 
 /// A stream with its writer thread.
 #[derive(Debug, Clone)]
@@ -65,6 +68,9 @@ impl Console {
     /// Leaves bytes to be written.
     pub fn write(&self, bytes: &[u8]) {
         let mut state = self.0.lock();
+        if state.done {
+            return;
+        }
         if state.buffer.len() + bytes.len() > BOUND {
             state.dropped += bytes.len() as u64;
         } else {
@@ -112,11 +118,11 @@ impl Shared {
     }
 
     fn serve(&self, mut stream: impl Write) {
+        // What was refused and is not said yet; whether a line was torn by that.
+        let (mut refused, mut torn) = (0, false);
         let mut state = self.lock();
         loop {
-            let bytes = std::mem::take(&mut state.buffer);
-            let dropped = std::mem::take(&mut state.dropped);
-            if bytes.is_empty() && dropped == 0 {
+            if state.buffer.is_empty() && state.dropped == 0 {
                 if state.closed {
                     break;
                 }
@@ -124,25 +130,56 @@ impl Shared {
                 continue;
             }
             state.busy = true;
+            let bytes = std::mem::take(&mut state.buffer);
+            let dropped = std::mem::take(&mut state.dropped);
             drop(state);
-            let mut written = bytes.chunks(64 * 1024).try_for_each(|piece| stream.write_all(piece));
-            if dropped > 0 {
-                written =
-                    written.and_then(|()| writeln!(stream, "[harnessd: {dropped} bytes are not shown]"));
-            }
-            let written = written.and_then(|()| stream.flush());
+            let before = notice(refused, torn);
+            let text = [&before, &bytes, &notice(dropped, false)].map(Vec::as_slice).concat();
+            let (count, written) = write_all(&mut stream, &text);
             state = self.lock();
             state.busy = false;
             self.changed.notify_all();
-            if written.is_err() {
-                // The reader is gone: from now on nobody is to be shown anything.
-                state.closed = true;
-                state.buffer.clear();
+            match written {
+                Ok(()) => (refused, torn) = (0, false),
+                Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
+                    // The reader is gone: from now on nobody is to be shown anything.
+                    state.closed = true;
+                    state.buffer.clear();
+                    state.dropped = 0;
+                }
+                // A full disk may have room again when there is more to say.
+                Err(_) => {
+                    let whole = (bytes.len() + before.len()).saturating_sub(count.max(before.len()));
+                    refused = if count < before.len() { refused } else { 0 } + whole as u64 + dropped;
+                    torn = if count == 0 { torn } else { text[count - 1] != b'\n' };
+                }
             }
         }
         state.done = true;
         self.changed.notify_all();
     }
+}
+
+/// The line that says that so much is missing; nothing, if nothing is.
+fn notice(bytes: u64, in_line: bool) -> Vec<u8> {
+    let start = if in_line { "\n" } else { "" };
+    let text = format!("{start}[harnessd: {bytes} bytes are not shown]\n");
+    if bytes == 0 { Vec::new() } else { text.into_bytes() }
+}
+
+/// Writes all, also to a descriptor that somebody has made non-blocking; how much could be written.
+fn write_all(stream: &mut impl Write, bytes: &[u8]) -> (usize, io::Result<()>) {
+    let mut count = 0;
+    while count < bytes.len() {
+        match stream.write(&bytes[count..]) {
+            Ok(0) => return (count, Err(io::ErrorKind::WriteZero.into())),
+            Ok(more) => count += more,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => thread::sleep(STALL),
+            Err(cause) => return (count, Err(cause)),
+        }
+    }
+    (count, stream.flush())
 }
 
 impl Write for Console {
@@ -159,8 +196,51 @@ impl Write for Console {
 #[cfg(test)]
 mod tests {
     use super::{BOUND, Console};
-    use std::io::{Read, pipe};
+    use std::io::{self, Read, Write, pipe};
+    use std::sync::{Arc, Mutex};
     use std::time::Duration;
+
+    /// A disk that takes a little, is full for a while, and has room again.
+    #[derive(Clone, Default)]
+    struct Disk(Arc<Mutex<(Vec<u8>, u32)>>);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut disk = self.0.lock().unwrap();
+            disk.1 += 1;
+            let count = match disk.1 {
+                1 => 3,
+                2..4 => return Err(io::Error::from_raw_os_error(28)),
+                _ => bytes.len(),
+            };
+            disk.0.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A log on a disk that was full goes on when there is room, and says how much is missing.
+    #[test]
+    fn a_full_disk_does_not_silence_for_good() {
+        let disk = Disk::default();
+        let console = Console::over(disk.clone()).unwrap();
+        let writes = |count| {
+            while disk.0.lock().unwrap().1 < count {
+                std::thread::yield_now();
+            }
+        };
+        console.write(b"one line\n");
+        writes(2);
+        console.write(b"two\n");
+        writes(3);
+        console.write(b"three\n");
+        console.finish(Duration::from_secs(30));
+        let text = String::from_utf8(disk.0.lock().unwrap().0.clone()).unwrap();
+        assert_eq!(text, "one\n[harnessd: 10 bytes are not shown]\nthree\n");
+    }
 
     /// A reader that stalls delays nobody: what does not fit is counted, and said when it reads on.
     #[test]

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 use thiserror::Error;
 
 use super::cause;
+use super::flock::{Flock, Wait};
 use super::tree::facts;
 
 /// How long a lock whose holder is not to be seen may take to come free.
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// A lock that this process holds until it is dropped.
 #[derive(Debug)]
 pub struct DirLock {
-    file: Flock<File>,
+    file: Flock,
 }
 
 /// Why a lock could not be had.
@@ -85,7 +85,7 @@ impl DirLock {
     /// # Errors
     /// [`LockError`], if it is not ours after all.
     pub fn resume(path: &Utf8Path, descriptor: OwnedFd) -> Result<Self, LockError> {
-        match Flock::lock(File::from(descriptor), FlockArg::LockExclusiveNonblock) {
+        match Flock::lock(File::from(descriptor), Wait::Never) {
             Ok(file) => Ok(Self { file }),
             Err((mut file, Errno::EWOULDBLOCK)) => {
                 Err(LockError::Held { path: path.to_owned(), pid: living_pid(&mut file) })
@@ -101,7 +101,7 @@ impl DirLock {
         let mut file = options.open(path).map_err(unusable)?;
         let begun = Instant::now();
         loop {
-            file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            file = match Flock::lock(file, Wait::Never) {
                 Ok(mut file) => {
                     write_pid(&mut file).map_err(unusable)?;
                     return Ok(Self { file });
@@ -150,9 +150,9 @@ fn living_pid(file: &mut File) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::{DirLock, LockError, PATIENCE};
+    use crate::host::flock::{Flock, Wait};
     use crate::host::tree::facts;
     use camino::{Utf8Path, Utf8PathBuf};
-    use nix::fcntl::{Flock, FlockArg};
     use std::fs::File;
     use std::process::Command;
     use std::sync::Barrier;
@@ -210,9 +210,9 @@ mod tests {
     }
 
     /// The lock as another process would hold it, with this text in its file.
-    fn held_elsewhere(path: &Utf8Path, text: &str) -> Flock<File> {
+    fn held_elsewhere(path: &Utf8Path, text: &str) -> Flock {
         std::fs::write(path, text).unwrap();
-        Flock::lock(File::open(path).unwrap(), FlockArg::LockExclusiveNonblock).unwrap()
+        Flock::lock(File::open(path).unwrap(), Wait::Never).unwrap()
     }
 
     /// Trap 22: what a killed daemon's child still holds on its way to `exec` comes free soon.

@@ -27,7 +27,8 @@ use nix::fcntl::OFlag;
 use nix::unistd::pipe2;
 use thiserror::Error;
 
-use self::execute::{Image, execute};
+use self::execute::{Executed, Image, Refusal, execute};
+use super::cgroup::Entry;
 use super::limits::InheritedLimits;
 use super::{cause, terminal, tree};
 
@@ -70,6 +71,8 @@ pub struct Spawned {
     pub start_time: u64,
     /// What it prints: a pipe's end or the master of its terminal, not blocking.
     pub output: OwnedFd,
+    /// Why it is not in the control group that it should have been in.
+    pub outside: Option<io::Error>,
 }
 
 /// Why a child could not be started.
@@ -106,6 +109,9 @@ pub enum SpawnError {
         /// What the system says.
         cause: String,
     },
+    /// It is limited, and could not be put where the limits are in force.
+    #[error("enter its control group: {}", cause(.0))]
+    Group(#[source] io::Error),
     /// Something that every child needs was not to be had.
     #[error("{what}: {}", cause(source))]
     Resources {
@@ -142,14 +148,25 @@ fn doing<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> SpawnError {
 /// # Errors
 /// See [`SpawnError`]; each message is whole.
 pub fn spawn(spec: &SpawnSpec) -> Result<Spawned, SpawnError> {
+    spawn_into(spec, None)
+}
+
+/// As [`spawn`], into a control group: the child is in it before it does anything else.
+///
+/// # Errors
+/// See [`SpawnError`].
+pub fn spawn_into(spec: &SpawnSpec, group: Option<&Entry>) -> Result<Spawned, SpawnError> {
     check_workdir(&spec.cwd)?;
     let Pipes { output, input, out, err } = pipes(spec)?;
     let image = Image::of(spec).map_err(|error| refused(spec, error))?;
-    let pid = execute(&image, [&input, &out, &err], spec.tty.is_some(), spec.limits)
-        .map_err(|error| refused(spec, error))?;
+    let executed = execute(&image, [&input, &out, &err], spec.tty.is_some(), spec.limits, group);
+    let Executed { pid, outside } = executed.map_err(|refusal| match refusal {
+        Refusal::Outside(error) => SpawnError::Group(error),
+        Refusal::Other(error) => refused(spec, error),
+    })?;
     // The child is not reaped yet, so its entry in /proc stands even if it has ended.
     let start_time = tree::facts(pid).map_or(0, |facts| facts.start_time);
-    Ok(Spawned { pid, start_time, output })
+    Ok(Spawned { pid, start_time, output, outside })
 }
 
 /// The descriptors of a child, and our end of its output.

@@ -12,7 +12,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, getsockopt, listen, socket,
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::cause;
+use super::flock::{Flock, Wait, reason};
 use super::handover::inherit;
 
 /// The longest path that fits into a socket address, its end mark left out.
@@ -217,8 +217,8 @@ fn directory_of(path: &Utf8Path) -> &Utf8Path {
     path.parent().filter(|one| !one.as_str().is_empty()).unwrap_or(Utf8Path::new("."))
 }
 
-fn lock_directory(directory: &Utf8Path) -> io::Result<Flock<File>> {
-    Flock::lock(File::open(directory)?, FlockArg::LockExclusive).map_err(|(_, errno)| errno.into())
+fn lock_directory(directory: &Utf8Path) -> io::Result<Flock> {
+    Flock::lock(File::open(directory)?, Wait::Long).map_err(reason)
 }
 
 /// Makes way where nobody listens any more.

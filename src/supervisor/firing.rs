@@ -5,10 +5,10 @@
 //! does and wherever the daemon goes away, no slot is run twice and none is forgotten. A schedule
 //! that cannot be evaluated parks its own harness's timer and no other.
 
+mod handed;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-
-mod handed;
 
 use super::{Supervisor, Turn};
 use crate::base::{HarnessName, Wall};

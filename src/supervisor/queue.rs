@@ -19,12 +19,15 @@ pub(super) use handed::HandedQueue;
 
 /// A working directory that runs share exclusively; none: the home directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Place(Option<Utf8PathBuf>);
+pub(super) struct Place {
+    // Named: written down, the home directory must not look like no place at all.
+    workdir: Option<Utf8PathBuf>,
+}
 
 impl Place {
     /// Where the runs of a harness wait for one another.
     pub(super) fn of(harness: &Harness) -> Option<Self> {
-        harness.exclusive.then(|| Self(harness.workdir.clone()))
+        harness.exclusive.then(|| Self { workdir: harness.workdir.clone() })
     }
 }
 

@@ -5,6 +5,7 @@
 mod audit;
 mod bad_input;
 mod checks;
+mod contained;
 mod control;
 mod daemon;
 mod fleet;

@@ -66,6 +66,7 @@ pub(crate) struct Home {
     /// A copy of the program, which a test may replace.
     copy: Option<PathBuf>,
     client_is_built: Cell<bool>,
+    group: Option<PathBuf>,
 }
 
 impl Home {
@@ -79,6 +80,7 @@ impl Home {
             user: None,
             copy: None,
             client_is_built: Cell::new(false),
+            group: None,
         };
         fs::create_dir_all(home.path(".config/harnessd")).unwrap();
         home.write(".config/harnessd/harness.toml", config);
@@ -151,6 +153,22 @@ impl Home {
         done
     }
 
+    /// The daemon begins in this control group from now on.
+    pub(crate) fn in_group(&mut self, directory: &Path) {
+        self.group = Some(directory.to_owned());
+    }
+
+    /// The daemon's own command.
+    fn daemon_command(&self) -> Command {
+        let run = self.command(&["run"]);
+        let Some(group) = &self.group else { return run };
+        let mut inside = Command::new("/bin/sh");
+        inside.args(["-c", "echo 0 > \"$0/cgroup.procs\" && exec \"$@\""]).arg(group);
+        inside.arg(run.get_program()).args(run.get_args()).env_clear().current_dir(self.dir.path());
+        inside.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?)))).stdin(Stdio::null());
+        inside
+    }
+
     /// The program with a clean environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_harnessd"));
@@ -187,7 +205,7 @@ impl Home {
     /// Starts the daemon and waits until it answers.
     pub(crate) fn start_daemon(&mut self) {
         let log = fs::File::options().create(true).append(true).open(self.path("daemon.log")).unwrap();
-        let mut command = self.command(&["run"]);
+        let mut command = self.daemon_command();
         command.stdout(Stdio::null()).stderr(log).process_group(0);
         self.daemon = Some(command.spawn().unwrap());
         until("the daemon answers", || {

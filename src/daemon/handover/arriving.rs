@@ -14,6 +14,7 @@ use crate::base::version;
 use crate::config::{Configuration, Loaded};
 use crate::daemon::assembly::{assemble, new_loop, register};
 use crate::daemon::boot::open_store;
+use crate::daemon::containment;
 use crate::daemon::effects::Start;
 use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
@@ -75,6 +76,7 @@ fn take_over(
     }
     register(&mut daemon)?;
     daemon.resume(document, loaded);
+    daemon.contain(containment::establish());
     if let Some(watcher) = watcher.filter(|_| daemon.config.watch) {
         daemon.watch_by(watcher);
     }

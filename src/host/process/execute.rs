@@ -25,6 +25,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 
 use super::{SpawnSpec, child};
+use crate::host::cgroup::Entry;
 use crate::host::limits::InheritedLimits;
 
 /// The shell that a script without an interpreter's line is given to.
@@ -111,17 +112,46 @@ struct Plan {
     standard: [RawFd; 3],
     has_terminal: bool,
     limits: InheritedLimits,
+    /// The door of its control group, if it is to have one.
+    group: Option<RawFd>,
+    /// Whether it may not go on outside of that group.
+    inside_only: bool,
+    /// Why it could not enter the group; 0 if it could.
+    outside: c_int,
     /// Why it could not execute the program; 0 until then.
     failed: c_int,
 }
 
-/// Starts the program with these descriptors as 0, 1 and 2; its pid, once `exec` has succeeded.
+/// A child that executes its program.
+pub(super) struct Executed {
+    pub(super) pid: i32,
+    /// Why it is not in its control group.
+    pub(super) outside: Option<io::Error>,
+}
+
+/// Why there is none.
+pub(super) enum Refusal {
+    /// It had to be in its control group and could not enter.
+    Outside(io::Error),
+    /// Anything else.
+    Other(io::Error),
+}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Self {
+        Self::Other(errno.into())
+    }
+}
+
+/// Starts the program with these descriptors as 0, 1 and 2, in a control group if it is to have one;
+/// its pid, once `exec` has succeeded.
 pub(super) fn execute(
     image: &Image,
     standard: [&OwnedFd; 3],
     has_terminal: bool,
     limits: InheritedLimits,
-) -> io::Result<i32> {
+    group: Option<&Entry>,
+) -> Result<Executed, Refusal> {
     let pointers = |list: &[CString]| -> Vec<*const c_char> {
         list.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
     };
@@ -137,6 +167,9 @@ pub(super) fn execute(
         standard: standard.map(AsRawFd::as_raw_fd),
         has_terminal,
         limits,
+        group: group.map(|entry| entry.procs.as_raw_fd()),
+        inside_only: group.is_some_and(|entry| entry.required),
+        outside: 0,
         failed: 0,
     };
     let stack = Stack::new()?;
@@ -158,22 +191,31 @@ pub(super) fn execute(
     });
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?;
     let pid = pid?;
-    // SAFETY: the plan is ours; the read is volatile because the child wrote to it behind the
+    // SAFETY: the plan is ours; the reads are volatile because the child wrote to it behind the
     // compiler's back.
-    let failed = unsafe { ptr::read_volatile(&raw const plan.failed) };
+    let (failed, outside) =
+        unsafe { (ptr::read_volatile(&raw const plan.failed), ptr::read_volatile(&raw const plan.outside)) };
+    let outside = (outside != 0).then(|| io::Error::from_raw_os_error(outside));
     // A child that was killed before its `exec` counts as started: its death is reaped like any other.
     if failed == 0 {
-        return Ok(pid);
+        return Ok(Executed { pid, outside });
     }
     while waitpid(Pid::from_raw(pid), None) == Err(Errno::EINTR) {}
-    Err(io::Error::from_raw_os_error(failed))
+    match outside {
+        Some(error) if plan.inside_only => Err(Refusal::Outside(error)),
+        _ => Err(Refusal::Other(io::Error::from_raw_os_error(failed))),
+    }
 }
 
-/// The child. System calls only: `dup2`, `fcntl`, `chdir`, those of [`child::begin`], `execve`,
+/// The child. System calls only: `write`, `dup2`, `fcntl`, `chdir`, those of [`child::begin`], `execve`,
 /// `_exit`; nothing allocates, locks or panics. `errno` is the waiting parent's, who does not read it.
 extern "C" fn begin(plan: *mut c_void) -> c_int {
     let plan = plan.cast::<Plan>();
     // SAFETY: the pointer is the plan of `execute`, which waits and does not touch it meanwhile.
+    let outside = enter_group(unsafe { &*plan });
+    // SAFETY: as above, and the shared borrow has ended.
+    unsafe { ptr::write_volatile(&raw mut (*plan).outside, outside) };
+    // SAFETY: as above.
     let error = take_over(unsafe { &*plan });
     // SAFETY: as above, and the shared borrow has ended; 0 would read as success.
     unsafe { ptr::write_volatile(&raw mut (*plan).failed, error.raw_os_error().unwrap_or(libc::EIO)) };
@@ -181,8 +223,23 @@ extern "C" fn begin(plan: *mut c_void) -> c_int {
     unsafe { libc::_exit(127) }
 }
 
+/// Goes into its control group; the number of the error if it cannot, else 0. The very first thing
+/// that it does, so that nothing of it is ever elsewhere.
+fn enter_group(plan: &Plan) -> c_int {
+    let Some(door) = plan.group else { return 0 };
+    // SAFETY: one byte of a constant, to a descriptor that is open in this copy of the table. `0`
+    // stands for whoever writes it.
+    match Errno::result(unsafe { libc::write(door, c"0".as_ptr().cast(), 1) }) {
+        Ok(_) => 0,
+        Err(errno) => errno as c_int,
+    }
+}
+
 /// Becomes the program; comes back only with the reason why not.
 fn take_over(plan: &Plan) -> io::Error {
+    if plan.outside != 0 && plan.inside_only {
+        return io::Error::from_raw_os_error(plan.outside);
+    }
     match prepare(plan) {
         // SAFETY: all are terminated as `execve` wants them and live in the waiting parent. A script
         // without an interpreter's line is given to `sh`, as every shell does; not by `execvpe`, which

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
+use std::sync::Arc;
 
 use nix::libc;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::proc::{Facts, children_of_self, descendants, facts, tree_id_of};
 use super::signal_exactly;
 use crate::base::RunId;
+use crate::host::cgroup::Containment;
 use crate::host::process::{signal_group, signal_pid};
 
 /// Whom a reaped pid belonged to.
@@ -50,6 +52,9 @@ pub struct Family {
     strays: BTreeMap<i32, Owner>,
     /// Runs whose main process was reaped since the last survey.
     just_ended: BTreeSet<RunId>,
+    /// The control groups of the runs, where there are any; a successor finds them by itself.
+    #[serde(skip)]
+    groups: Option<Arc<Containment>>,
 }
 
 /// Whose an adopted orphan is.
@@ -79,6 +84,11 @@ struct Run {
 }
 
 impl Family {
+    /// From now on the control groups of the runs count too.
+    pub fn contain(&mut self, groups: Arc<Containment>) {
+        self.groups = Some(groups);
+    }
+
     /// A run's main process was spawned; `start_time` is in clock ticks since boot. Once it is reaped
     /// the run may get another one, its check: what was known of the run stays known.
     pub fn started(&mut self, run: RunId, pid: i32, start_time: u64) {
@@ -158,13 +168,14 @@ impl Family {
         runs
     }
 
-    /// The owner of an orphan: by its environment, its session, its process
+    /// The owner of an orphan: by its control group, its environment, its session, its process
     /// group, or because an earlier walk met it. One that shed all of these may
     /// be of any run that was there when it started.
     fn attribute(&self, orphan: &Facts) -> Owner {
         let identity = (orphan.pid, orphan.start_time);
         let shown = self
-            .named_by(orphan.pid)
+            .grouped(orphan.pid)
+            .or_else(|| self.named_by(orphan.pid))
             .or_else(|| self.sessions.get(&orphan.session).copied())
             .or_else(|| self.sessions.get(&orphan.pgid).copied())
             .or_else(|| {
@@ -176,6 +187,11 @@ impl Family {
         let possible = self.runs.iter().filter(|(_, known)| known.started <= orphan.start_time);
         let candidates: Vec<RunId> = possible.map(|(run, _)| *run).collect();
         if self.any_alive(&candidates) { Owner::Unknown { candidates } } else { self.last_of(&candidates) }
+    }
+
+    /// The run whose control group a process is in, unless it is over.
+    fn grouped(&self, pid: i32) -> Option<RunId> {
+        self.groups.as_ref()?.run_of(pid).filter(|run| self.runs.contains_key(run))
     }
 
     /// The run that a process's environment names, unless it is over.
@@ -207,11 +223,28 @@ impl Family {
         self.strays.iter().filter(|(_, of)| of.run().is_none()).map(|(pid, _)| *pid).collect()
     }
 
-    /// Whether nothing of a run is left: its main process and every leftover are reaped.
+    /// Whether nothing of a run is left: its main process and every leftover are reaped, and its
+    /// control group is empty.
     #[must_use]
     pub fn is_gone(&self, run: RunId) -> bool {
+        self.is_reaped(run) && !self.is_populated(run)
+    }
+
+    /// Whether only its control group tells that something of a run is alive: no death of a child
+    /// will tell of its end.
+    #[must_use]
+    pub fn is_alive_elsewhere(&self, run: RunId) -> bool {
+        self.is_reaped(run) && self.is_populated(run)
+    }
+
+    fn is_reaped(&self, run: RunId) -> bool {
         self.runs.get(&run).is_none_or(|known| known.main_reaped)
             && !self.strays.values().any(|of| of.run() == Some(run))
+    }
+
+    /// A group that does not tell counts as populated: it is asked again.
+    fn is_populated(&self, run: RunId) -> bool {
+        self.groups.as_ref().is_some_and(|groups| groups.is_populated(run).unwrap_or(true))
     }
 
     /// The run is recorded as ended; its session no longer tells anything.
@@ -229,8 +262,9 @@ impl Family {
         let main = self.runs.get(&run).filter(|known| !known.main_reaped).map(|known| known.main);
         let direct: Vec<i32> = main.into_iter().chain(self.leftovers(run)).collect();
         let below: Vec<i32> = direct.iter().flat_map(|pid| descendants(*pid)).collect();
-        let found = direct.into_iter().chain(below).filter_map(facts).filter(|one| !one.zombie);
-        let found: Vec<Facts> = found.collect();
+        let grouped = self.groups.iter().flat_map(|groups| groups.members(run));
+        let all: BTreeSet<i32> = direct.into_iter().chain(below).chain(grouped).collect();
+        let found: Vec<Facts> = all.into_iter().filter_map(facts).filter(|one| !one.zombie).collect();
         if let Some(known) = self.runs.get_mut(&run) {
             known.seen.extend(found.iter().map(|one| (one.pid, one.start_time)));
         }
@@ -252,6 +286,8 @@ impl Family {
     /// Kills everything of a run. What escapes this walk, by forking at that
     /// very moment, comes to us when its parent dies, and [`Self::survey`] kills it.
     pub fn kill(&mut self, run: RunId) -> Vec<Refused> {
+        // A group that cannot be killed as such has members that are killed one by one.
+        let _killed = self.groups.as_ref().map(|groups| groups.kill(run));
         let members = self.members(run);
         let Some(known) = self.runs.get_mut(&run) else { return Vec::new() };
         known.killing = true;
