@@ -135,7 +135,11 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<(), StoreProblem> {
 pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
-        return Err(StoreProblem::Damaged(found));
+        return Err(if is_unread(&found) {
+            StoreProblem::NotReadable("input/output error".to_owned())
+        } else {
+            StoreProblem::Damaged(found)
+        });
     }
     // SQLite reads what is missing of the last page as zeroes. Only with its log emptied the file must be
     // as long as it says; where that cannot be done now, the next start looks.
@@ -151,6 +155,14 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a check's finding is only that a page could not be read: `… error code=266`, whose lower
+/// byte is that of every error of the disk. That is no damage, and nothing to move aside for.
+fn is_unread(found: &str) -> bool {
+    let code = found.rsplit_once("error code=").map_or("", |(_, code)| code);
+    let digits = code.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default();
+    digits.parse::<i32>().is_ok_and(|code| code & 0xff == rusqlite::ffi::SQLITE_IOERR)
 }
 
 /// Brings an opened file into the shape that the store writes; does nothing to one that has it.
