@@ -44,10 +44,13 @@ pub(super) struct Writer {
 impl Writer {
     /// Whether what lies at `path` is what this connection has open.
     pub(super) fn is_in_place(&self, path: &Utf8Path) -> InPlace {
-        match Opened::at(path) {
-            now if now == self.opened => InPlace::Whole,
-            now if now.database == self.opened.database => InPlace::LogGone,
-            _ => InPlace::Gone,
+        let now = Opened::at(path);
+        if !now.database.is(self.opened.database) {
+            InPlace::Gone
+        } else if now.log.is(self.opened.log) && now.index.is(self.opened.index) {
+            InPlace::Whole
+        } else {
+            InPlace::LogGone
         }
     }
 }
@@ -63,21 +66,43 @@ pub(super) enum InPlace {
     Gone,
 }
 
-/// Device and inode of each file; none: it is not there, or cannot be looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Device and inode of each file.
+#[derive(Debug, Clone, Copy)]
 struct Opened {
-    database: Option<(u64, u64)>,
-    log: Option<(u64, u64)>,
-    index: Option<(u64, u64)>,
+    database: Seen,
+    log: Seen,
+    index: Seen,
+}
+
+/// What a look at a file gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Absent,
+    File(u64, u64),
+    /// The disk did not say, so nothing is known of it.
+    Untold,
+}
+
+impl Seen {
+    fn at(path: &Utf8Path) -> Self {
+        match fs::metadata(path) {
+            Ok(found) => Self::File(found.dev(), found.ino()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Absent,
+            Err(_) => Self::Untold,
+        }
+    }
+
+    fn is(self, other: Self) -> bool {
+        self == other || self == Self::Untold || other == Self::Untold
+    }
 }
 
 impl Opened {
     fn at(path: &Utf8Path) -> Self {
-        let identity = |path: &Utf8Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         Self {
-            database: identity(path),
-            log: identity(&beside(path, "-wal")),
-            index: identity(&beside(path, "-shm")),
+            database: Seen::at(path),
+            log: Seen::at(&beside(path, "-wal")),
+            index: Seen::at(&beside(path, "-shm")),
         }
     }
 }
