@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod signal;
 mod time;
+mod version;
 
 pub use diagnostic::{Diagnostic, Place, Related, Severity, SourceText, Sources};
 pub use name::{HarnessName, NameError, is_name};
@@ -25,3 +26,4 @@ pub use report::Report;
 pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger, UnknownWord};
 pub use signal::{signal_name, signal_names, signal_number};
 pub use time::{Mono, Now, Wall, micros};
+pub use version::{same_minor, version};

@@ -58,6 +58,8 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Stop(args) => verbs::stop::perform(&context, args, out),
         Verb::Restart(args) => verbs::restart::perform(&context, args, out),
         Verb::Reload => verbs::reload::perform(&context, out),
+        Verb::Reexec => verbs::reexec::perform(&context, out),
+        Verb::ProbeHandover => verbs::probe_handover::perform(out),
         Verb::Status(args) => verbs::status::perform(&context, args, out),
         Verb::Once(args) => verbs::once::perform(&context, args, out),
         Verb::Validate(args) => verbs::validate::perform(&context, args, out),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
+use crate::base;
 use crate::host::socket::LONGEST_PATH;
 use crate::wire::{ErrorBody, ErrorCode, Event, Frames, MAX_LINE, Op, PROTOCOL, Reply, Request, Welcome};
 
@@ -75,7 +76,7 @@ impl Client {
 
     fn greet(&mut self) -> Result<(), ConnectError> {
         let path = self.path.clone();
-        let hello = Op::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
+        let hello = Op::Hello { protocol: PROTOCOL, version: base::version().to_owned() };
         let value = match self.ask(hello) {
             Ok(value) => value,
             Err(Failure::Said(error)) => return Err(ConnectError::Refused { path, error }),

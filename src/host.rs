@@ -12,6 +12,7 @@ pub mod entropy;
 pub mod files;
 mod flock;
 pub mod git;
+pub mod handover;
 pub mod limits;
 pub mod lock;
 pub mod logs;

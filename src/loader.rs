@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
 
 use crate::adapter::Registry;
 use crate::base::{Diagnostic, Place};
@@ -18,7 +19,7 @@ use crate::host::files;
 use crate::host::zone;
 
 /// The global file, whether it exists or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GlobalFile {
     /// Its absolute name.
     pub file: Utf8PathBuf,
@@ -27,7 +28,7 @@ pub struct GlobalFile {
 }
 
 /// The files that one invocation is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// The global file, whether it exists or not.
     pub global: GlobalFile,

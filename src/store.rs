@@ -16,6 +16,7 @@ mod connect;
 mod error;
 mod prune;
 mod read;
+mod rehearse;
 mod replace;
 mod rows;
 mod salvage;

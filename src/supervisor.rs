@@ -16,6 +16,7 @@ mod message;
 mod perform;
 mod queue;
 mod slot;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod verbs;
@@ -34,6 +35,7 @@ use queue::Queue;
 use slot::Slot;
 
 pub use message::{Effect, Event, Remembered, Rest, Ticket};
+pub use snapshot::{Remnant, Snapshot};
 
 /// How far the real-time clock may lag before it counts as having gone back,
 /// in microseconds: slewing stays below it.

@@ -3,9 +3,11 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::base::version;
+
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
-#[command(name = "harnessd", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "harnessd", version = version(), about, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Exit status: 0 done, 1 the operation failed, 2 usage, 3 no daemon answers.")]
 pub(super) struct Cli {
     #[command(flatten)]
@@ -51,6 +53,11 @@ pub(super) enum Verb {
     Restart(TargetArgs),
     /// Read the configuration again
     Reload,
+    /// Execute the program anew, in place: after an upgrade the new version takes over all that runs
+    Reexec,
+    /// Tell whether this program could take over the state on standard input
+    #[command(hide = true)]
+    ProbeHandover,
     /// Show the daemon, its configuration and what needs attention
     Status(StatusArgs),
     /// Do one run in the foreground and exit by its outcome; needs no daemon

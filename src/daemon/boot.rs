@@ -3,27 +3,31 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use calloop::EventLoop;
 use calloop::timer::{TimeoutAction, Timer};
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
 use tracing::{error, info, warn};
 
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
 use super::containment;
 use super::errands::errand_owner;
 use super::error::DaemonError;
+use super::handover::arrive;
 use super::lost::{close_lost, end_forgotten};
 use super::signals::tell_manager;
 use super::state::Daemon;
-use crate::base::json_one;
+use crate::base::{json_one, version};
 use crate::config::{DaemonSettings, Loaded};
+use crate::host::console::Console;
 use crate::host::files::{self, Places};
 use crate::host::lock::DirLock;
 use crate::host::logs;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
-use crate::host::{memory, notify, tree};
+use crate::host::{handover, memory, notify, tree};
 use crate::loader::{self, Selection};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::supervisor::{Event, Remembered};
 use crate::wire::ConfigState;
 
@@ -31,7 +35,7 @@ use crate::wire::ConfigState;
 pub(super) const STORE_PATIENCE: Duration = Duration::from_millis(50);
 
 /// Where a daemon finds its files.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Its configuration files.
     pub selection: Selection,
@@ -73,8 +77,17 @@ impl Options {
 ///
 /// # Errors
 /// [`DaemonError`], when it cannot run at all.
-pub fn run(options: &Options) -> Result<(), DaemonError> {
-    let mut event_loop = new_loop()?;
+pub fn run(options: &Options, console: &Console) -> Result<(), DaemonError> {
+    let (event_loop, daemon) = match arrive(console)? {
+        Some(resumed) => resumed,
+        None => begin(options, console)?,
+    };
+    serve(event_loop, daemon)
+}
+
+/// A daemon that begins anew.
+fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Daemon>, Daemon), DaemonError> {
+    let event_loop = new_loop()?;
     let home = files::home_directory();
     let loaded = loader::load_global(&options.selection, &home);
     let settings = loaded.settings.clone();
@@ -84,7 +97,7 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     let state = options.state_path(&settings);
     let socket_path = options.socket_path(&settings);
     make_state_dir(&state)?;
-    let _lock = DirLock::acquire(&state.join("lock"))
+    let lock = DirLock::acquire(&state.join("lock"))
         .map_err(|cause| DaemonError::Locked { path: state.clone(), cause })?;
     let (mut store, replaced) = Store::open_or_replace(&state)?;
     store.set_patience(STORE_PATIENCE)?;
@@ -111,6 +124,9 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
         Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
     let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
+    daemon.console = Some(console.clone());
+    daemon.lock = Some(lock);
+    daemon.program = own_program();
     daemon.contain(groups);
     daemon.errands.owner = owner.unwrap_or_default();
     daemon.store_notices.extend(notice);
@@ -123,9 +139,26 @@ pub fn run(options: &Options) -> Result<(), DaemonError> {
     daemon.boot(loaded, remembered);
     daemon.tidy();
     daemon.watch_files();
+    info!(socket = %socket_path, version = version(), "ready");
+    Ok((event_loop, daemon))
+}
+
+/// Opens the store for a loop that must not wait for long.
+pub(super) fn open_store(state: &Utf8Path) -> Result<Store, StoreError> {
+    let mut store = Store::open(state)?;
+    store.set_patience(STORE_PATIENCE)?;
+    Ok(store)
+}
+
+/// The file that a re-execution executes; without one it is refused when it is asked for.
+fn own_program() -> Option<Utf8PathBuf> {
+    handover::own_program().map_err(|cause| warn!(%cause, "the program's own file cannot be told")).ok()
+}
+
+/// Turns the loop until the daemon is told to stop.
+fn serve(mut event_loop: EventLoop<'static, Daemon>, mut daemon: Daemon) -> Result<(), DaemonError> {
     daemon.start_watchdog();
     memory::trim();
-    info!(socket = %socket_path, version = env!("CARGO_PKG_VERSION"), "ready");
     tell_manager(notify::ready("running"));
     let turned = turn_until_finished(&mut event_loop, &mut daemon);
     if let Err(cause) = &turned {

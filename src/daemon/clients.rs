@@ -3,6 +3,8 @@
 //! Invariant: what waits to be sent to a client is bounded; one that does not
 //! read is told so and dropped.
 
+mod handed;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -19,6 +21,8 @@ use super::source::{loop_error, readable};
 use super::state::Daemon;
 use crate::host::socket::{Accepted, Listener};
 use crate::wire::{ErrorBody, ErrorCode, Event, Frames, Reply};
+
+pub(super) use handed::HandedClient;
 
 /// At most so many connections.
 const MOST: usize = 64;

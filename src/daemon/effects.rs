@@ -23,9 +23,9 @@ const CANCELLED: &str = "stopped before it was started";
 /// A start that was decided and recorded.
 #[derive(Debug)]
 pub(super) struct Start {
-    run: RunId,
-    harness: Arc<Harness>,
-    trigger: Trigger,
+    pub(super) run: RunId,
+    pub(super) harness: Arc<Harness>,
+    pub(super) trigger: Trigger,
 }
 
 impl Daemon {
@@ -55,6 +55,7 @@ impl Daemon {
                 self.perform(effect);
             }
             while starts < STARTS
+                && !self.holds_starts()
                 && let Some(start) = self.carried.pop_front()
             {
                 starts += 1;

@@ -40,6 +40,8 @@ pub(super) enum Purpose {
     Notice { run: RunId, harness: HarnessName },
     /// To learn the version of a program.
     Version(Program),
+    /// To learn whether a program can take everything over (CTL-11).
+    Trial,
 }
 
 impl Purpose {
@@ -274,6 +276,7 @@ impl Daemon {
         match purpose {
             Purpose::Notice { run, harness } => self.notice_over(run, &harness, &end),
             Purpose::Version(program) => self.version_told(program, &end),
+            Purpose::Trial => self.tried(&end),
         }
     }
 

@@ -41,6 +41,9 @@ pub enum DaemonError {
         /// Why it failed.
         cause: std::io::Error,
     },
+    /// What a predecessor handed over cannot be taken.
+    #[error("hand-over: {0}")]
+    Handover(String),
     /// A setting of the environment or the command line is wrong.
     #[error("{0}")]
     Setting(String),

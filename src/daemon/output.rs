@@ -2,6 +2,8 @@
 //!
 //! On the way it is read for what the agent states about its own end (RUN-0).
 
+mod handed;
+
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::rc::Rc;
@@ -22,6 +24,8 @@ use crate::host::terminal::{COLUMNS, ROWS};
 use crate::host::zone;
 use crate::report::{Decoder, Format, Renderer};
 use crate::supervisor::{Event, Rest};
+
+pub(super) use handed::HandedOutput;
 
 /// Bytes taken from one child before others get their turn.
 const TURN: usize = 1 << 20;

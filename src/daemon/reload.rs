@@ -39,20 +39,7 @@ impl Daemon {
         log_diagnostics(&loaded);
         let result = match loaded.configuration {
             Some(configuration) => {
-                self.config.state = ConfigState::Ok;
-                self.take_over(&configuration);
-                info!(harnesses = configuration.harnesses.len(), "configuration in force");
-                let stays = |name: &&HarnessName| configuration.harnesses.contains_key(*name);
-                let removed = self.supervisor.names().filter(|name| !stays(name));
-                let removed: Vec<_> =
-                    removed.filter_map(|name| self.supervisor.harness(name).cloned()).collect();
-                // Those of an earlier reload that are still stopping are among the names again.
-                self.removed = removed;
-                let configuration = Arc::new(configuration);
-                match self.remembered.take() {
-                    Some(remembered) => self.feed(Event::Boot { configuration, remembered }),
-                    None => self.feed(Event::Configure(configuration)),
-                }
+                self.put_in_force(Arc::new(configuration));
                 Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics}))
             }
             None => {
@@ -73,6 +60,22 @@ impl Daemon {
         if let Some(next) = self.reload_next.take() {
             self.reload_running = Some(next);
             self.workers.load(self.config.selection.clone(), Arc::clone(&self.around));
+        }
+    }
+
+    /// Applies a configuration by difference to the one before it.
+    pub(super) fn put_in_force(&mut self, configuration: Arc<Configuration>) {
+        self.config.state = ConfigState::Ok;
+        self.take_over(&configuration);
+        info!(harnesses = configuration.harnesses.len(), "configuration in force");
+        let stays = |name: &&HarnessName| configuration.harnesses.contains_key(*name);
+        let removed = self.supervisor.names().filter(|name| !stays(name));
+        let removed: Vec<_> = removed.filter_map(|name| self.supervisor.harness(name).cloned()).collect();
+        // Those of an earlier reload that are still stopping are among the names again.
+        self.removed = removed;
+        match self.remembered.take() {
+            Some(remembered) => self.feed(Event::Boot { configuration, remembered }),
+            None => self.feed(Event::Configure(configuration)),
         }
     }
 
@@ -100,14 +103,24 @@ impl Daemon {
         if !self.config.watch {
             return;
         }
-        if let Err(cause) = self.try_watch_files() {
+        let watching = Watcher::new().and_then(|mut watcher| {
+            watcher.watch(self.config.selection.watched())?;
+            Ok(watcher)
+        });
+        match watching {
+            Ok(watcher) => self.watch_by(watcher),
+            Err(cause) => warn!(%cause, "changed files are not noticed; use `harnessd reload`"),
+        }
+    }
+
+    /// Listens to what watches the configuration's files.
+    pub(super) fn watch_by(&mut self, watcher: Watcher) {
+        if let Err(cause) = self.try_watch_by(watcher) {
             warn!(%cause, "changed files are not noticed; use `harnessd reload`");
         }
     }
 
-    fn try_watch_files(&mut self) -> io::Result<()> {
-        let mut watcher = Watcher::new()?;
-        watcher.watch(self.config.selection.watched())?;
+    fn try_watch_by(&mut self, watcher: Watcher) -> io::Result<()> {
         let source = readable(&watcher)?;
         self.watcher = Some(watcher);
         let inserted = self.handle.insert_source(source, |_, _, daemon: &mut Self| {

@@ -2,6 +2,7 @@
 
 mod describe;
 mod list;
+mod reexec;
 mod reload;
 mod restart;
 mod runs;
@@ -16,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::state::{Asker, Daemon};
-use crate::base::HarnessName;
+use crate::base::{self, HarnessName};
 use crate::supervisor::Ticket;
 use crate::wire::{self, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request};
 
@@ -64,6 +65,7 @@ impl Daemon {
             Op::Stop { names, all, wait } => stop::answer(self, asked, &names, all, wait),
             Op::Restart { names, all, wait } => restart::answer(self, asked, &names, all, wait),
             Op::Reload => reload::answer(self, asked),
+            Op::Reexec => reexec::answer(self, asked),
             Op::Runs { name, limit, failed, since } => {
                 runs::answer(self, name.as_deref(), limit, failed, since.as_deref())
             }
@@ -74,7 +76,7 @@ impl Daemon {
     }
 
     fn greet(&mut self, asked: Asked, protocol: u32, version: &str) -> Answer {
-        let ours = env!("CARGO_PKG_VERSION");
+        let ours = base::version();
         if protocol != PROTOCOL {
             let message = format!(
                 "the client ({version}) speaks protocol {protocol}, the daemon ({ours}) speaks {PROTOCOL}"

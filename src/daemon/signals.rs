@@ -16,7 +16,7 @@ impl Daemon {
             Signal::HangUp if self.foreground => self.shut_down(),
             Signal::HangUp => self.reload(None),
             Signal::Terminate | Signal::Interrupt => self.shut_down(),
-            Signal::Reexecute => warn!("re-execution is not supported yet; restart the daemon instead"),
+            Signal::Reexecute => self.reexecute(None),
         }
     }
 

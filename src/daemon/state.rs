@@ -14,6 +14,7 @@ use super::clients::Clients;
 use super::containment::Groups;
 use super::effects::Start;
 use super::errands::Errands;
+use super::handover::Handover;
 use super::output::Output;
 use super::parking::Parking;
 use super::versions::Versions;
@@ -22,6 +23,7 @@ use crate::base::{ExitStatus, Mono, Now, RunId, Wall};
 use crate::config::Harness;
 use crate::host::clock;
 use crate::host::console::Console;
+use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::signals::Signals;
 use crate::host::socket::Listener;
@@ -128,6 +130,16 @@ pub(super) struct Daemon {
     /// One buffer for all reading.
     pub(super) buffer: Box<[u8]>,
     pub(super) locks: RunLocks,
+    /// The lock of the state directory; a run in the foreground has none.
+    pub(super) lock: Option<DirLock>,
+    /// The file that a re-execution executes.
+    pub(super) program: Option<Utf8PathBuf>,
+    /// A re-execution that is under way.
+    pub(super) handover: Option<Handover>,
+    /// Why the last one was refused.
+    pub(super) handover_trouble: Option<String>,
+    /// Where the daemon's own log goes.
+    pub(super) console: Option<Console>,
     pub(super) clients: Clients,
     pub(super) tickets: BTreeMap<u64, Asker>,
     pub(super) next_ticket: u64,
@@ -201,9 +213,11 @@ impl Daemon {
             self.wind_errands_up();
         }
         if self.store_trouble.is_some() {
+            self.mend_store();
             self.commit(Vec::new());
         }
         self.withdraw_removed();
+        self.go_on_with_handover();
         self.set_wall_timer();
     }
 
@@ -220,13 +234,14 @@ impl Daemon {
     /// How long the loop may sleep; none: until something happens.
     pub(super) fn patience(&self) -> Option<Duration> {
         let now = Self::now().mono;
-        if !self.carried.is_empty() {
+        if !self.carried.is_empty() && !self.holds_starts() {
             return Some(Duration::ZERO);
         }
         let retry = self.store_trouble.is_some().then_some(STORE_RETRY);
         let unwatched = (!self.unwatched.is_empty()).then_some(OUTPUT_RETRY);
         let retry = retry.into_iter().chain(self.reap_due.then_some(REAP_RETRY)).chain(unwatched).min();
         let aside = self.errands.deadline().into_iter().chain(self.heads.values().copied());
+        let aside = aside.chain(self.handover_deadline());
         let deadlines = self.supervisor.deadline().into_iter().chain(aside);
         deadlines.map(|at| at.since(now)).chain(retry).min()
     }

@@ -21,6 +21,7 @@ use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
 use crate::host::git::Repository;
+use crate::host::signals::leave_to_the_loop;
 use crate::launch::{
     LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view, withdraw_skills, workdir,
 };
@@ -62,6 +63,8 @@ pub(super) struct Workers {
     /// Questions that are asked and not answered.
     open: Arc<AtomicUsize>,
     threads: usize,
+    /// Questions whose answers the loop has not taken in.
+    unanswered: usize,
     /// Of the preparations that write one shared target only one is asked at a time: they would wait
     /// for its lock, each holding a thread. The rest wait here, in order.
     waiting: HashMap<Utf8PathBuf, VecDeque<Question>>,
@@ -83,6 +86,7 @@ impl Workers {
             answers,
             open: Arc::default(),
             threads: 0,
+            unanswered: 0,
             waiting: HashMap::new(),
             sharing: HashMap::new(),
         };
@@ -152,7 +156,13 @@ impl Workers {
         self.ask(Question::Skills { ticket, harness, around });
     }
 
+    /// Whether nothing is being worked on, and every answer has been taken in.
+    pub(super) const fn at_rest(&self) -> bool {
+        self.unanswered == 0
+    }
+
     fn ask(&mut self, question: Question) {
+        self.unanswered += 1;
         let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
         if open > self.threads && self.threads < MOST {
             match self.add_thread() {
@@ -173,7 +183,11 @@ impl Workers {
         let (receiver, answers) = (Arc::clone(&self.receiver), self.answers.clone());
         let open = Arc::clone(&self.open);
         let thread = thread::Builder::new().name(format!("worker-{}", self.threads)).stack_size(STACK);
-        thread.spawn(move || work(&receiver, &answers, &open)).map(drop)
+        let work = move || {
+            leave_to_the_loop();
+            work(&receiver, &answers, &open);
+        };
+        thread.spawn(work).map(drop)
     }
 
     fn answer_now(&self, answer: Answer) {
@@ -269,6 +283,7 @@ fn told(value: &impl Serialize) -> Result<Value, ErrorBody> {
 impl Daemon {
     /// Takes what a worker answers.
     pub(super) fn answered(&mut self, answer: Answer) {
+        self.workers.unanswered = self.workers.unanswered.saturating_sub(1);
         match answer {
             Answer::Prepared { run, stale, prepared } => {
                 self.workers.prepared(run);

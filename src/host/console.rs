@@ -9,7 +9,9 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use super::signals::leave_to_the_loop;
 
 /// What may wait for a slow reader, in bytes.
 const BOUND: usize = 16 << 20;
@@ -31,6 +33,8 @@ struct State {
     buffer: Vec<u8>,
     dropped: u64,
     closed: bool,
+    /// Bytes are on their way to the reader.
+    busy: bool,
     done: bool,
 }
 
@@ -54,10 +58,10 @@ impl Console {
     fn over(stream: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let written = Arc::clone(&shared);
-        thread::Builder::new()
-            .name("console".to_owned())
-            .stack_size(64 * 1024)
-            .spawn(move || written.serve(stream))?;
+        thread::Builder::new().name("console".to_owned()).stack_size(64 * 1024).spawn(move || {
+            leave_to_the_loop();
+            written.serve(stream);
+        })?;
         Ok(Self(shared))
     }
 
@@ -73,6 +77,19 @@ impl Console {
             state.buffer.extend_from_slice(bytes);
         }
         self.0.changed.notify_all();
+    }
+
+    /// Waits until nothing is left to be written, at most `patience` in all; goes on afterwards.
+    pub fn drain(&self, patience: Duration) {
+        let mut state = self.0.lock();
+        let end = Instant::now() + patience;
+        while !state.done && (state.busy || !state.buffer.is_empty()) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.0.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Waits until everything is written, at most `patience` without progress of the reader's.
@@ -112,6 +129,7 @@ impl Shared {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
+            state.busy = true;
             let bytes = std::mem::take(&mut state.buffer);
             let dropped = std::mem::take(&mut state.dropped);
             drop(state);
@@ -119,6 +137,8 @@ impl Shared {
             let text = [&before, &bytes, &notice(dropped, false)].map(Vec::as_slice).concat();
             let (count, written) = write_all(&mut stream, &text);
             state = self.lock();
+            state.busy = false;
+            self.changed.notify_all();
             match written {
                 Ok(()) => (refused, torn) = (0, false),
                 Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {

@@ -5,9 +5,11 @@
 use std::io;
 
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
+use serde::{Deserialize, Serialize};
 
 /// The limits that this process was started with, as far as it changes them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct InheritedLimits {
     descriptors: Option<(rlim_t, rlim_t)>,
 }

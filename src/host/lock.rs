@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -79,6 +80,20 @@ impl DirLock {
         Self::acquire_within(path, PATIENCE)
     }
 
+    /// The lock that this process has taken before it executed another program.
+    ///
+    /// # Errors
+    /// [`LockError`], if it is not ours after all.
+    pub fn resume(path: &Utf8Path, descriptor: OwnedFd) -> Result<Self, LockError> {
+        match Flock::lock(File::from(descriptor), Wait::Never) {
+            Ok(file) => Ok(Self { file }),
+            Err((mut file, Errno::EWOULDBLOCK)) => {
+                Err(LockError::Held { path: path.to_owned(), pid: living_pid(&mut file) })
+            }
+            Err((_, errno)) => Err(LockError::Unusable { path: path.to_owned(), source: errno.into() }),
+        }
+    }
+
     fn acquire_within(path: &Utf8Path, patience: Duration) -> Result<Self, LockError> {
         let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
@@ -100,6 +115,12 @@ impl DirLock {
             }
             thread::sleep(PAUSE);
         }
+    }
+}
+
+impl AsRawFd for DirLock {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
     }
 }
 

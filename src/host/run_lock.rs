@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use camino::Utf8Path;
@@ -58,6 +59,13 @@ impl RunLocks {
             .map(|file| Self { file })
     }
 
+    /// The file of locks that this process has opened before it executed another program. Its locks
+    /// stand, but not on kernels before 5.11: those that are needed are to be taken again.
+    #[must_use]
+    pub fn resume(descriptor: OwnedFd) -> Self {
+        Self { file: File::from(descriptor) }
+    }
+
     /// Takes the lock of a harness, without waiting.
     ///
     /// # Errors
@@ -90,6 +98,12 @@ impl RunLocks {
         let mut found = byte_of(harness, libc::F_WRLCK);
         fcntl(&self.file, FcntlArg::F_GETLK(&mut found)).ok()?;
         (i32::from(found.l_type) != libc::F_UNLCK).then_some(found.l_pid)
+    }
+}
+
+impl AsRawFd for RunLocks {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
     }
 }
 

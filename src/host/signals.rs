@@ -16,6 +16,42 @@ use signal_hook::low_level::{register, unregister};
 
 use super::process::{Output, make_nonblocking, read_output};
 
+/// Leaves all signals to the other threads. Called by each thread but the loop's, so that none is taken
+/// by a handler after the loop has looked for the last time (CTL-11).
+pub fn leave_to_the_loop() {
+    // It fails for a wrong argument only.
+    let _masked = SigSet::all().thread_block();
+}
+
+/// Blocks all signals in this thread; what comes waits, across `execve` too.
+///
+/// # Errors
+/// What the system says.
+pub fn hold() -> io::Result<Held> {
+    let mut before = SigSet::empty();
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
+    Ok(Held(before))
+}
+
+/// Lets signals through that a predecessor has blocked, once handlers stand for them.
+///
+/// # Errors
+/// What the system says.
+pub fn let_through() -> io::Result<()> {
+    Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
+}
+
+/// The signals are blocked until this is dropped.
+#[derive(Debug)]
+pub struct Held(SigSet);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // It fails for a wrong argument only.
+        let _restored = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&self.0), None);
+    }
+}
+
 /// A signal that the daemon acts on (CTL-2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {

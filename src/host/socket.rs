@@ -18,10 +18,12 @@ use nix::sys::socket::{
 };
 use nix::sys::stat::{Mode, fchmod};
 use nix::unistd::geteuid;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::cause;
 use super::flock::{Flock, Wait, reason};
+use super::handover::inherit;
 
 /// The longest path that fits into a socket address, its end mark left out.
 pub const LONGEST_PATH: usize = 107;
@@ -81,6 +83,16 @@ pub struct Listener {
     reserve: Option<File>,
 }
 
+/// A listening socket on its way to a successor (CTL-11).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedListener {
+    /// Its number.
+    pub descriptor: RawFd,
+    path: Utf8PathBuf,
+    device: u64,
+    inode: u64,
+}
+
 /// Whether `path` fits into a socket address.
 ///
 /// # Errors
@@ -119,6 +131,28 @@ impl Listener {
         let found = fs::symlink_metadata(path).map_err(unusable)?;
         let reserve = File::open("/dev/null").ok();
         Ok(Self { socket, path: path.to_owned(), identity: (found.dev(), found.ino()), reserve })
+    }
+
+    /// What a successor needs beside the descriptor to go on listening.
+    #[must_use]
+    pub fn handed(&self) -> HandedListener {
+        HandedListener {
+            descriptor: self.as_raw_fd(),
+            path: self.path.clone(),
+            device: self.identity.0,
+            inode: self.identity.1,
+        }
+    }
+
+    /// The socket that this process listened on before it executed another program.
+    ///
+    /// # Errors
+    /// If it was not handed over.
+    pub fn resume(handed: &HandedListener) -> io::Result<Self> {
+        let socket = UnixListener::from(inherit(handed.descriptor)?);
+        let reserve = File::open("/dev/null").ok();
+        let identity = (handed.device, handed.inode);
+        Ok(Self { socket, path: handed.path.clone(), identity, reserve })
     }
 
     /// Where it listens.

@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
 
 use super::environment::{Surroundings, is_private, passed_on};
 use super::error::LaunchError;
@@ -17,7 +18,7 @@ use crate::wire::Run;
 type Variables = Vec<(OsString, OsString)>;
 
 /// What a run's process was started with, kept for the check that follows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
     env: Variables,
     cwd: Utf8PathBuf,

@@ -13,7 +13,7 @@ pub struct Request {
     /// Why.
     pub trigger: Trigger,
     /// The slot of the schedule, for a firing.
-    #[serde(with = "micros::option")]
+    #[serde(default, with = "micros::option")]
     pub planned_at: Option<Wall>,
 }
 

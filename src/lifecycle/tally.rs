@@ -13,6 +13,7 @@ use crate::base::{Mono, Outcome};
 
 /// The history since the last start that was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Tally {
     /// Consecutive failed attempts, quick or slow.
     failures: u32,

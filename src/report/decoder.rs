@@ -11,7 +11,8 @@ use super::statement::{Statement, Trouble};
 use super::told::Told;
 use crate::base::{ExitStatus, Outcome, Report, Wall};
 
-/// Reads the output of one run as it comes. Written down and read back it goes on where it was.
+/// Reads the output of one run as it comes. It can be written down and read back (CTL-11): what is added
+/// to any state in here needs a `#[serde(default)]`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Decoder {
     format: Format,

@@ -63,6 +63,7 @@ impl Format {
 
 /// Reads the records of one format, in their order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,

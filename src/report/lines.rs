@@ -21,6 +21,7 @@ pub(super) enum Line<'a> {
 
 /// Cuts bytes into lines.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Lines {
     /// The begun line.
     begun: Vec<u8>,

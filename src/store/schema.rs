@@ -138,6 +138,14 @@ pub(super) fn version(connection: &Connection) -> Result<Version, StoreProblem> 
     }
 }
 
+/// Makes a file as an older program did.
+#[cfg(test)]
+pub(super) fn make(connection: &Connection, version: usize) {
+    STEPS[..version].iter().for_each(|step| connection.execute_batch(step).unwrap());
+    connection.pragma_update(None, "application_id", APPLICATION).unwrap();
+    connection.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
+}
+
 /// Brings a file to the newest version; all steps or none.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreProblem> {
     if version(connection)? == Version::Current {

@@ -6,6 +6,7 @@ mod migrating;
 mod opening;
 mod questions;
 mod records;
+mod rehearsal;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;

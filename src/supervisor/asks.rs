@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::message::{Effect, Ticket};
@@ -15,7 +16,7 @@ use crate::wire::ErrorBody;
 pub(super) type Answer = Result<Value, ErrorBody>;
 
 /// One request that is not answered yet.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Ask {
     /// The answers, in the order of the request.
     rows: Vec<(HarnessName, Option<Answer>)>,
@@ -24,7 +25,7 @@ struct Ask {
 }
 
 /// All requests that are not answered yet.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Asks(BTreeMap<Ticket, Ask>);
 
 impl Asks {

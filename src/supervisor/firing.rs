@@ -5,6 +5,8 @@
 //! does and wherever the daemon goes away, no slot is run twice and none is forgotten. A schedule
 //! that cannot be evaluated parks its own harness's timer and no other.
 
+mod handed;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use crate::schedule::{CatchUp, Overlap, jitter};
 use crate::wire::{Record, Stretch};
 
 use super::message::Effect;
+pub(super) use handed::HandedTimer;
 
 /// A slot that is taken longer than this after it was due was missed: timers fire within
 /// milliseconds, and a busy daemon's turn takes seconds at worst.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::{ExitStatus, HarnessName, Report, RunId, Trigger, Wall};
@@ -10,7 +11,8 @@ use crate::config::{Configuration, Harness, Notify};
 use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run};
 
 /// Who asked: the shell maps it to a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Ticket(pub u64);
 
 /// What the store knew when the daemon started.

@@ -4,22 +4,30 @@
 //! those that wait are admitted in the order of their keys, and one whose directory is busy holds up
 //! nobody else. The work for one run grows with the logarithm of their number only.
 
+mod handed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
 
 use crate::base::{RunId, Wall};
 use crate::config::Harness;
 use crate::wire::WaitingReason;
 
+pub(super) use handed::HandedQueue;
+
 /// A working directory that runs share exclusively; none: the home directory.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(Option<Utf8PathBuf>);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Place {
+    // Named: written down, the home directory must not look like no place at all.
+    workdir: Option<Utf8PathBuf>,
+}
 
 impl Place {
     /// Where the runs of a harness wait for one another.
     pub(super) fn of(harness: &Harness) -> Option<Self> {
-        harness.exclusive.then(|| Self(harness.workdir.clone()))
+        harness.exclusive.then(|| Self { workdir: harness.workdir.clone() })
     }
 }
 

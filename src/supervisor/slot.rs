@@ -1,30 +1,38 @@
 //! One harness in the fleet: its definition, its machine and what goes with it.
 //!
 //! Invariant: `live` holds the run that the machine holds.
+//!
+//! What derives serde here crosses a re-execution (CTL-11): a field that is added needs a
+//! `#[serde(default)]`, so that what another version wrote can still be read.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::firing::Timer;
 use super::message::Ticket;
+use super::snapshot::{exact, word, word::Word};
 use crate::base::{Mono, RunId, Wall};
 use crate::config::{DaemonSettings, Harness};
 use crate::lifecycle::{Machine, Policy, Standing};
 use crate::wire::{ErrorCode, Run};
 
 /// The run in progress.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Live {
     /// Its row so far.
+    #[serde(with = "exact")]
     pub(super) run: Run,
     /// What it was started with.
     pub(super) terms: Terms,
     /// The code of a launch that failed.
+    #[serde(default)]
     pub(super) refusal: Option<ErrorCode>,
 }
 
 /// What a process keeps of the definition that it was started with, whatever a reload brings.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Terms {
     launch_hash: String,
     timeout: Option<Duration>,
@@ -49,7 +57,7 @@ impl Terms {
 }
 
 /// What somebody waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Goal {
     /// The process runs.
     Runs,
@@ -62,12 +70,13 @@ pub(super) enum Goal {
 }
 
 /// Somebody who waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiter {
     pub(super) ticket: Ticket,
     pub(super) goal: Goal,
     /// The word of a good answer.
-    pub(super) result: &'static str,
+    #[serde(with = "word")]
+    pub(super) result: Word,
     /// The run; none: the one that follows what is being ended.
     pub(super) run: Option<RunId>,
 }

@@ -28,6 +28,12 @@ impl Frames {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// What has come and is no whole line yet.
+    #[must_use]
+    pub fn rest(&self) -> &[u8] {
+        &self.buffer
+    }
+
     /// The next whole line without its line feed.
     ///
     /// # Errors

@@ -67,6 +67,8 @@ pub enum Op {
     },
     /// Reads the configuration again.
     Reload,
+    /// Executes the program anew, in place: a newer version takes everything over.
+    Reexec,
     /// Runs, newest first.
     Runs {
         /// Only of this harness.
@@ -152,6 +154,8 @@ pub enum ErrorCode {
     BadRequest,
     /// A line is longer than 1 MiB, or there are too many clients.
     TooLarge,
+    /// The program cannot take over; the daemon goes on as it was.
+    NotReexecuted,
     /// A defect, or an environment that failed us.
     Internal,
 }

@@ -66,6 +66,7 @@ const OPS: &[(&str, &[Field])] = &[
     ("stop", SELECTION),
     ("restart", SELECTION),
     ("reload", &[]),
+    ("reexec", &[]),
     (
         "runs",
         &[

@@ -18,6 +18,7 @@ mod output;
 mod parking;
 mod receipts;
 mod records;
+mod reexec;
 mod reload;
 mod robust;
 mod scenarios;

@@ -133,7 +133,7 @@ fn status_check_tells_which_job_is_not_well() {
     let said = home.harnessd(&["status", "--check", "--json"]);
     assert_eq!(said.code, 1);
     assert_eq!(
-        said.json()["problems"],
+        serde_json::from_str::<serde_json::Value>(&said.out).unwrap()["problems"],
         serde_json::json!([
             {"harness": "job", "reason": "failed: its last run ended `failed`: exit status 1"}
         ])
@@ -142,4 +142,68 @@ fn status_check_tells_which_job_is_not_well() {
     home.write("good", "");
     home.ok(&["start", "job", "--wait"]);
     home.ok(&["status", "--check"]);
+}
+
+/// SCH-9: `max_parallel_runs`: the excess waits, is shown as waiting, has its row and starts when there is room.
+#[test]
+fn the_excess_waits_for_a_place() {
+    let job = |name: &str| format!("[harness.{name}]\noneshot = true\ncmd = \"sleep\"\nargs = [\"611\"]\n");
+    let config = |bound: u32| format!("[daemon]\nmax_parallel_runs = {bound}\n{}{}", job("a"), job("b"));
+    let mut home = Home::new(&config(1));
+    home.start_daemon();
+    home.ok(&["start", "a", "b"]);
+    home.wait_state("a", "running");
+    let waiting = home.wait_state("b", "starting");
+    assert_eq!(waiting["waiting"], serde_json::json!({"reason": "queue"}));
+    let row = &home.runs("b")[0];
+    assert!(row.get("started_at").is_none() && row.get("outcome").is_none(), "{row}");
+    home.ok(&["stop", "a", "--wait"]);
+    let running = home.wait_state("b", "running");
+    assert_eq!(running["run"], row["id"]);
+    home.ok(&["start", "a"]);
+    home.wait_state("a", "starting");
+    home.configure(&config(2));
+    home.ok(&["reload"]);
+    home.wait_state("a", "running");
+}
+
+/// SCH-12: runs of exclusive harnesses in one directory wait for one another; a stop ends one that waits.
+#[test]
+fn exclusive_runs_wait_for_one_another() {
+    let job = |name: &str| {
+        format!("[harness.{name}]\noneshot = true\ncmd = \"sleep\"\nargs = [\"612\"]\nexclusive = true\n")
+    };
+    let mut home = Home::new(&format!("{}{}", job("a"), job("b")));
+    home.start_daemon();
+    home.ok(&["start", "a", "b"]);
+    home.wait_state("a", "running");
+    assert_eq!(home.wait_state("b", "starting")["waiting"], serde_json::json!({"reason": "workdir"}));
+    home.ok(&["stop", "b", "--wait"]);
+    let ended = home.ended_run("b");
+    assert_eq!((&ended["outcome"], &ended["cause"]), (&"stopped".into(), &"asked to stop".into()));
+    assert!(ended.get("started_at").is_none(), "{ended}");
+}
+
+/// SCH-5, SCH-11: slots that pass while the daemon is down are one row.
+#[test]
+fn slots_that_pass_while_the_daemon_is_down_are_recorded() {
+    let mut home = Home::new(
+        "[harness.beat]\noneshot = true\ncmd = \"true\"\nschedule = \"@every 1s\"\ncatch_up = \"none\"\n",
+    );
+    home.start_daemon();
+    until("it has fired", || home.runs("beat").first().cloned());
+    home.stop_daemon();
+    // Nothing but time passes slots.
+    std::thread::sleep(std::time::Duration::from_millis(3200));
+    home.start_daemon();
+    let missed = until("the slots are recorded", || {
+        home.runs("beat").into_iter().find(|run| run["outcome"] == "missed")
+    });
+    assert_eq!(
+        (&missed["trigger"], &missed["cause"]),
+        (&"schedule".into(), &"the daemon was down when it was due".into())
+    );
+    assert!(missed["missed"]["count"].as_u64().is_some_and(|count| count >= 2), "{missed}");
+    assert_eq!(missed["planned_at"], missed["missed"]["last"]);
+    until("it goes on", || (home.runs("beat")[0]["outcome"] == "ok").then_some(()));
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here sleeps as a synchronisation: [`until`] waits for a condition, with a bound.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -62,6 +63,9 @@ pub(crate) struct Home {
     daemon: Option<Child>,
     env: Vec<(String, String)>,
     user: Option<(u32, PathBuf)>,
+    /// A copy of the program, which a test may replace.
+    copy: Option<PathBuf>,
+    client_is_built: Cell<bool>,
     group: Option<PathBuf>,
 }
 
@@ -69,7 +73,15 @@ impl Home {
     pub(crate) fn new(config: &str) -> Self {
         let dir = tempfile::Builder::new().prefix("harnessd-test").tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let home = Self { dir, daemon: None, env: Vec::new(), user: None, group: None };
+        let home = Self {
+            dir,
+            daemon: None,
+            env: Vec::new(),
+            user: None,
+            copy: None,
+            client_is_built: Cell::new(false),
+            group: None,
+        };
         fs::create_dir_all(home.path(".config/harnessd")).unwrap();
         home.write(".config/harnessd/harness.toml", config);
         home
@@ -124,6 +136,23 @@ impl Home {
         self.user = Some((uid, program));
     }
 
+    /// Everything is done by a copy of the program from now on; its path.
+    pub(crate) fn from_a_copy(&mut self) -> PathBuf {
+        let program = self.path("bin/harnessd");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        copy(Path::new(env!("CARGO_BIN_EXE_harnessd")), &program);
+        self.copy = Some(program.clone());
+        program
+    }
+
+    /// Does something by the program that was built, where the copy may be broken.
+    pub(crate) fn with_the_built_program<T>(&self, work: impl FnOnce(&Self) -> T) -> T {
+        self.client_is_built.set(true);
+        let done = work(self);
+        self.client_is_built.set(false);
+        done
+    }
+
     /// The daemon begins in this control group from now on.
     pub(crate) fn in_group(&mut self, directory: &Path) {
         self.group = Some(directory.to_owned());
@@ -143,7 +172,9 @@ impl Home {
     /// The program with a clean environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_harnessd"));
-        let mut command = Command::new(self.user.as_ref().map_or(&built, |(_, program)| program));
+        let copy = self.copy.as_ref().filter(|_| !self.client_is_built.get());
+        let own = self.user.as_ref().map(|(_, program)| program).or(copy);
+        let mut command = Command::new(own.unwrap_or(&built));
         if let Some((uid, _)) = self.user {
             command.uid(uid).gid(uid);
         }
@@ -277,6 +308,12 @@ impl Drop for Home {
             eprintln!("the daemon's log:\n{}", self.read("daemon.log"));
         }
     }
+}
+
+/// Copies a program by another process: a descriptor that writes it here could be inherited by what another
+/// test starts at that moment, and the program could not be executed (ETXTBSY).
+pub(crate) fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
 }
 
 /// Sends a signal to a process that this test started (or that its daemon did).

@@ -165,7 +165,7 @@ impl World {
 
     /// The name of some harness.
     pub(crate) fn name(&mut self) -> &'static str {
-        self.dice.pick(&NAMES)
+        *self.dice.pick(&NAMES)
     }
 
     fn harnesses_known(&self) -> Vec<HarnessName> {

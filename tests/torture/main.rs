@@ -4,7 +4,7 @@
 //! A few dozen times by default, 1,000 times with `HARNESSD_FULL=1`, as often as wanted with
 //! `HARNESSD_TORTURE=10000`. `HARNESSD_SEED=7` repeats the choice of instants, not their effects.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, and says why")]
 
 mod field;
 mod fleet;

@@ -30,7 +30,7 @@ pub(in crate::cli) fn perform(context: &Context, args: &RunArgs) -> Result<ExitC
         LogFormat::Text => builder.with_ansi(false).init(),
         LogFormat::Json => builder.json().flatten_event(true).init(),
     }
-    let ended = daemon::run(&context.options());
+    let ended = daemon::run(&context.options(), &console);
     console.finish(LAST_WORDS);
     ended?;
     Ok(ExitCode::SUCCESS)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Answer, json};
+use crate::base;
 use crate::daemon::state::Daemon;
 use crate::wire::{Attention, ConfigView, StatusView};
 
@@ -12,7 +13,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         *states.entry(view.state).or_insert(0) += 1;
     }
     json(&StatusView {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: base::version().to_owned(),
         pid: std::process::id(),
         started_at: daemon.started_at,
         config: ConfigView {
@@ -34,7 +35,8 @@ fn trouble(daemon: &Daemon) -> Vec<String> {
         .restart_needed
         .iter()
         .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
-    daemon.store_notices.iter().cloned().chain(store).chain(restart).collect()
+    let store = daemon.store_notices.iter().cloned().chain(store);
+    store.chain(restart).chain(daemon.handover_trouble.clone()).collect()
 }
 
 fn attention(daemon: &Daemon) -> Vec<Attention> {

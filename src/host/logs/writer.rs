@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
 
 use super::older_segment;
 use crate::host::cause;
@@ -16,18 +17,25 @@ use crate::host::cause;
 /// The smallest segment: bounds below twice this are treated as this.
 const SMALLEST_SEGMENT: u64 = 4096;
 
-/// The writing end of one run's log.
-#[derive(Debug)]
+/// The writing end of one run's log. It can be written down and read back (CTL-11): then the file is
+/// opened again by its path at the next call, at its end, with the counts as they were.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LogWriter {
     path: Utf8PathBuf,
     segment_bound: u64,
+    #[serde(skip)]
     file: Option<File>,
     size: u64,
     older_size: u64,
+    #[serde(default)]
     in_line: bool,
+    #[serde(default)]
     discarded: u64,
+    #[serde(default)]
     dropped: u64,
+    #[serde(default)]
     unsaid: u64,
+    #[serde(default)]
     problem: Option<String>,
 }
 
@@ -52,6 +60,12 @@ impl LogWriter {
             writer.problem = Some(cause(&error));
         }
         writer
+    }
+
+    /// The same without its file, to be written down for a successor (CTL-11).
+    #[must_use]
+    pub fn at_rest(&self) -> Self {
+        Self { file: None, path: self.path.clone(), problem: self.problem.clone(), ..*self }
     }
 
     /// Where the log is.

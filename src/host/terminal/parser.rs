@@ -3,6 +3,8 @@
 //! Invariant: what is kept between two reads is bounded; a sequence longer
 //! than that is passed over, never answered in part.
 
+use serde::{Deserialize, Serialize};
+
 /// The longest sequence that is kept.
 const LONGEST: usize = 4096;
 
@@ -22,7 +24,7 @@ pub(super) enum Sequence<'a> {
     Dcs(&'a [u8]),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 enum Text {
     #[default]
     Osc,
@@ -31,7 +33,7 @@ enum Text {
     Other,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 enum State {
     #[default]
     Ground,
@@ -43,7 +45,8 @@ enum State {
 }
 
 /// The state between two reads.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Parser {
     state: State,
     body: Vec<u8>,

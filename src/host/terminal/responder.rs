@@ -6,8 +6,11 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use super::CELL;
 use super::parser::{Parser, Sequence};
+use crate::base::version;
 
 /// The colours that are told: light grey on black.
 const FOREGROUND: [u8; 3] = [0xd0, 0xd0, 0xd0];
@@ -33,7 +36,7 @@ const PALETTE: [[u8; 3]; 16] = [
 ];
 
 /// Answers the queries found in the output of one terminal's program.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Responder {
     parser: Parser,
     columns: u16,
@@ -81,7 +84,7 @@ fn csi(body: &[u8], columns: u16, rows: u16, out: &mut String) {
         b"c" | b"0c" => out.push_str("\x1b[?62;22c"),
         b">c" | b">0c" => out.push_str("\x1b[>1;10;0c"),
         b"=c" | b"=0c" => out.push_str("\x1bP!|00000000\x1b\\"),
-        b">q" | b">0q" => say!(out, "\x1bP>|harnessd {}\x1b\\", env!("CARGO_PKG_VERSION")),
+        b">q" | b">0q" => say!(out, "\x1bP>|harnessd {}\x1b\\", version()),
         b"?u" => out.push_str("\x1b[?0u"),
         b"11t" => out.push_str("\x1b[1t"),
         b"13t" => out.push_str("\x1b[3;0;0t"),

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::Arc;
 
 use nix::libc;
+use serde::{Deserialize, Serialize};
 
 use super::proc::{Facts, children_of_self, descendants, facts, tree_id_of};
 use super::signal_exactly;
@@ -37,8 +38,10 @@ pub struct Refused {
     pub error: io::Error,
 }
 
-/// The runs and their processes.
-#[derive(Debug, Default)]
+/// The runs and their processes. They can be written down and read back (CTL-11): a process that
+/// executes another program keeps its children.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Family {
     runs: HashMap<RunId, Run>,
     /// Main processes that are not reaped yet.
@@ -49,12 +52,13 @@ pub struct Family {
     strays: BTreeMap<i32, Owner>,
     /// Runs whose main process was reaped since the last survey.
     just_ended: BTreeSet<RunId>,
-    /// The control groups of the runs, where there are any.
+    /// The control groups of the runs, where there are any; a successor finds them by itself.
+    #[serde(skip)]
     groups: Option<Arc<Containment>>,
 }
 
 /// Whose an adopted orphan is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Owner {
     /// A run's: ended with it, and the run is not over before.
     Run(RunId),
@@ -65,15 +69,17 @@ enum Owner {
     Nobody,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Run {
     main: i32,
     /// When the main process started, in clock ticks since boot.
     started: u64,
     main_reaped: bool,
     /// To be killed, whatever of it may still turn up.
+    #[serde(default)]
     killing: bool,
     /// Pids and start times that walks from above have shown to be of this run.
+    #[serde(default)]
     seen: HashSet<(i32, u64)>,
 }
 

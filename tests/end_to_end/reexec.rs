@@ -1,0 +1,562 @@
+//! Re-execution: a newer program takes everything over, in place (CTL-11).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use nix::libc::{SIGHUP, SIGTERM, SIGUSR2};
+use serde_json::Value;
+
+use crate::support::{Home, alive, copy, kill, until};
+
+const SLEEPER: &str = "[harness.sleeper]\ncmd = \"sleep\"\nargs = [\"600\"]\n";
+const MARK: &[u8] = b"harnessd-version:0.1.0";
+
+/// A daemon that runs from a copy of the program, and the path of that copy.
+fn daemon(config: &str) -> (Home, PathBuf) {
+    let mut home = Home::new(config);
+    let program = home.from_a_copy();
+    home.start_daemon();
+    (home, program)
+}
+
+/// Replaces the program as an upgrade does: by a rename, so that the old file stays what is executed.
+fn replace(program: &Path, contents: &[u8], mode: u32) {
+    let (data, new) = (program.with_extension("data"), program.with_extension("new"));
+    fs::write(&data, contents).unwrap();
+    copy(&data, &new);
+    fs::set_permissions(&new, fs::Permissions::from_mode(mode)).unwrap();
+    fs::rename(new, program).unwrap();
+}
+
+/// The program with another version, of the same length, in the one place where that stands.
+fn of_version(version: &str) -> Vec<u8> {
+    let mut bytes = fs::read(env!("CARGO_BIN_EXE_harnessd")).unwrap();
+    let candidates = bytes.iter().enumerate().filter(|(_, byte)| **byte == MARK[0]).map(|(at, _)| at);
+    let found: Vec<usize> = candidates.filter(|at| bytes[*at..].starts_with(MARK)).collect();
+    assert_eq!(found.len(), 1, "the version stands in one place");
+    let at = found[0] + MARK.len() - version.len();
+    bytes[at..at + version.len()].copy_from_slice(version.as_bytes());
+    bytes
+}
+
+/// Re-executes; the successor's answer.
+#[track_caller]
+fn reexec(home: &Home) -> Value {
+    home.ok(&["reexec", "--json"]).json()
+}
+
+/// A refused re-execution: the message, which `status` and the daemon's log tell too. The client is not the
+/// copy that may be broken.
+#[track_caller]
+fn refused(home: &Home) -> String {
+    home.with_the_built_program(|home| {
+        let said = home.harnessd(&["reexec", "--json"]);
+        assert_eq!(said.code, 1, "{said:?}");
+        let error: Value = serde_json::from_str(&said.err).unwrap();
+        assert_eq!(error["error"]["code"], "not_reexecuted", "{said:?}");
+        let message = error["error"]["message"].as_str().unwrap().to_owned();
+        assert_eq!(home.ok(&["status", "--json"]).json()["trouble"], serde_json::json!([message]));
+        until("it is logged", || home.daemon_log().contains(&message).then_some(()));
+        message
+    })
+}
+
+/// How often the daemon has been taken over.
+fn takeovers(home: &Home) -> usize {
+    home.daemon_log().matches("taken over").count()
+}
+
+fn descriptors(pid: i32) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(Result::ok);
+    let named = entries.filter_map(|entry| {
+        let to = fs::read_link(entry.path()).ok()?;
+        Some((entry.file_name().into_string().unwrap(), to.display().to_string()))
+    });
+    named.collect()
+}
+
+fn zombies_of(parent: i32) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let zombie = |stat: &String| {
+        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        rest.starts_with(&format!("Z {parent} "))
+    };
+    stats.filter(zombie).collect()
+}
+
+struct Connection {
+    to: UnixStream,
+    from: BufReader<UnixStream>,
+}
+
+impl Connection {
+    fn open(home: &Home) -> Self {
+        let stream = UnixStream::connect(home.path(".local/state/harnessd/harnessd.sock")).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut open = Self { to: stream.try_clone().unwrap(), from: BufReader::new(stream) };
+        open.send("{\"id\":1,\"op\":\"hello\",\"protocol\":1,\"version\":\"test\"}\n");
+        assert_eq!(open.read()["ok"]["protocol"], 1);
+        open
+    }
+
+    fn send(&mut self, text: &str) {
+        self.to.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn read(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|cause| panic!("{cause}: {line:?}"))
+    }
+}
+
+/// A verb that goes on in the background.
+fn behind(home: &Home, args: &[&str], out: &str) -> Child {
+    let out = fs::File::create(home.path(out)).unwrap();
+    home.command(args).stdout(out).stderr(Stdio::inherit()).spawn().unwrap()
+}
+
+fn end(child: &mut Child) {
+    kill(i32::try_from(child.id()).unwrap(), SIGTERM);
+    child.wait().unwrap();
+}
+
+/// CTL-11: the process stays, nothing restarts, socket and locks stay, for a newer version and an older one.
+#[test]
+fn everything_stays_where_it_is() {
+    let (mut home, program) = daemon(SLEEPER);
+    home.ok(&["start", "sleeper", "--wait"]);
+    let before = home.harness("sleeper");
+    let started = home.ok(&["status", "--json"]).json()["started_at"].clone();
+    replace(&program, &of_version("0.1.9"), 0o755);
+    assert_eq!(home.ok(&["reexec"]).out, "harnessd 0.1.9 has taken over from 0.1.0\n");
+    let status = home.ok(&["status", "--json"]).json();
+    assert_eq!((&status["version"], &status["started_at"]), (&"0.1.9".into(), &started));
+    assert_eq!(status["pid"], home.daemon_pid());
+    assert_eq!(home.harness("sleeper"), before);
+    let second = home.harnessd(&["run"]);
+    assert!(second.err.contains(&format!("is locked by process {}", home.daemon_pid())), "{second:?}");
+    let once = home.harnessd(&["once", "sleeper"]);
+    assert!(once.err.contains("runs already"), "its lock is held: {once:?}");
+    replace(&program, &of_version("0.1.0"), 0o755);
+    assert_eq!(reexec(&home), serde_json::json!({"version": "0.1.0", "before": "0.1.9"}));
+    assert_eq!(home.harness("sleeper"), before);
+    home.ok(&["stop", "sleeper", "--wait"]);
+    assert_eq!(home.ended_run("sleeper")["outcome"], "stopped");
+    home.stop_daemon();
+    assert!(!home.path(".local/state/harnessd/harnessd.sock").exists(), "its socket is removed at the end");
+}
+
+/// The lines `number nanoseconds` of a heartbeat.
+fn beats(text: &str) -> Vec<(u64, u64)> {
+    let pair = |line: &str| line.split_once(' ').map(|(n, at)| (n.parse().unwrap(), at.parse().unwrap()));
+    text.lines().filter_map(pair).collect()
+}
+
+/// Whether lines count up from 0 without a gap.
+fn count_up(mut lines: impl Iterator<Item = u64>) -> bool {
+    (0..).zip(&mut lines).all(|(expected, line)| expected == line)
+}
+
+const HEART: &str =
+    "import time\nn = 0\nwhile True:\n    print(n, time.monotonic_ns())\n    n += 1\n    time.sleep(0.002)\n";
+
+/// CTL-11: each numbered line is in the logs exactly once, with a writer at full speed and fifty children,
+/// one of them beating like a heart; no descriptor leaks, no zombie stays, nothing restarts.
+#[test]
+fn no_line_is_lost_or_doubled_and_no_descriptor_leaks() {
+    let times = if std::env::var_os("HARNESSD_FULL").is_some() { 200 } else { 10 };
+    let mut config = format!(
+        "[harness.writer]\ncmd = \"seq\"\nargs = [\"1\", \"1000000000\"]\nlog_max_bytes = \"16MB\"\n[harness.heart]\ncmd = \"python3\"\nargs = [\"-uc\", '''{HEART}''']\nlog_max_bytes = \"1GB\"\n"
+    );
+    for number in 0..48 {
+        let script = "n=0; while :; do echo $n; n=$((n+1)); sleep 0.05; done";
+        writeln!(config, "[harness.tick{number}]\ncmd = \"sh\"\nargs = [\"-c\", \"{script}\"]").unwrap();
+    }
+    let (mut home, _) = daemon(&config);
+    home.ok(&["start", "--all", "--wait"]);
+    let pids = |home: &Home| -> Vec<Value> {
+        let list = home.ok(&["list", "--json"]).json();
+        list["harnesses"].as_array().unwrap().iter().map(|one| one["pid"].clone()).collect()
+    };
+    let before = pids(&home);
+    let mut follower = behind(&home, &["logs", "heart", "--follow", "--all"], "followed");
+    let mut settled = None;
+    for turn in 0..times {
+        reexec(&home);
+        assert_eq!(pids(&home), before, "turn {turn}");
+        // A client that has just ended may still be known for a moment.
+        let first: usize = *settled.get_or_insert_with(|| descriptors(home.daemon_pid()).len());
+        until("no descriptor is left behind", || {
+            (descriptors(home.daemon_pid()).len() <= first).then_some(())
+        });
+    }
+    assert_eq!(home.ok(&["status", "--json"]).json()["attention"], serde_json::json!([]));
+    assert_eq!(zombies_of(home.daemon_pid()), Vec::<String>::new());
+    assert!(follower.try_wait().unwrap().is_none(), "the follower follows");
+    end(&mut follower);
+    home.ok(&["stop", "--all", "--wait"]);
+    for number in 0..48 {
+        let log = home.log(&format!("tick{number}"));
+        assert!(log.lines().count() > 1);
+        assert!(count_up(log.lines().map(|line| line.parse().unwrap())), "tick{number}: {log}");
+    }
+    // The writer's log is a ring: what it still holds is without a gap.
+    let log = home.log("writer");
+    let mut lines = log.rsplit_once('\n').unwrap().0.lines().skip(1).map(|line| line.parse::<u64>().unwrap());
+    let first = lines.next().unwrap();
+    let count = log.lines().count();
+    assert!(count > 10_000, "{count}");
+    assert!(count_up(lines.map(|line| line - first - 1)));
+    let heart = beats(&home.log("heart"));
+    assert!(count_up(heart.iter().map(|(number, _)| *number)));
+    let followed = home.read("followed");
+    let followed = beats(followed.rsplit_once('\n').unwrap().0);
+    assert!(followed.len() > 1 && count_up(followed.iter().map(|(number, _)| *number)));
+    let gap = heart.windows(2).map(|pair| pair[1].1 - pair[0].1).max().unwrap();
+    eprintln!(
+        "{times} re-executions: the writer came to line {}, {} heartbeats, the worst gap {} us",
+        first + count as u64,
+        heart.len(),
+        gap / 1000
+    );
+    home.stop_daemon();
+}
+
+/// CTL-11: what clients wait for comes on the same connection: a reply, events, the end of half a line.
+#[test]
+fn clients_notice_nothing() {
+    let (mut home, _) = daemon(
+        "[harness.job]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"while [ ! -e go ]; do sleep 0.01; done; echo done\"]\n[harness.other]\noneshot = true\ncmd = \"true\"\n",
+    );
+    let mut waiting = behind(&home, &["start", "job", "--wait"], "said");
+    home.wait_state("job", "running");
+    let (mut subscriber, mut slow) = (Connection::open(&home), Connection::open(&home));
+    let mut follower = behind(&home, &["logs", "job", "--follow"], "followed");
+    subscriber.send("{\"id\":2,\"op\":\"subscribe\"}\n");
+    assert_eq!(subscriber.read()["id"], 2);
+    slow.send("{\"id\":7,\"op\":\"sta");
+    for _ in 0..3 {
+        reexec(&home);
+    }
+    slow.send("tus\"}\n");
+    let answer = slow.read();
+    assert_eq!((&answer["id"], &answer["ok"]["pid"]), (&7.into(), &home.daemon_pid().into()));
+    home.ok(&["start", "other", "--wait"]);
+    let (first, next) = (subscriber.read(), subscriber.read());
+    assert_eq!((&first["event"], &first["harness"]), (&"state_changed".into(), &"other".into()), "{first}");
+    assert_eq!(next["seq"].as_u64(), first["seq"].as_u64().map(|seq| seq + 1), "{first} {next}");
+    assert!(first["seq"].as_u64() > Some(1), "the numbers go on: {first}");
+    home.write("go", "");
+    assert!(until("start --wait ends", || waiting.try_wait().unwrap()).success());
+    assert_eq!(home.read("said"), "job: started\n");
+    until("logs --follow shows it", || home.read("followed").contains("done").then_some(()));
+    end(&mut follower);
+    home.stop_daemon();
+}
+
+/// CTL-11: a terminal stays a terminal, and a query that is cut in two is still answered.
+#[test]
+fn a_terminal_stays() {
+    let script = "stty -echo raw; printf '\\033[6'; touch half; while [ ! -e go ]; do sleep 0.01; done; printf n; answer=$(dd bs=1 count=6 2>/dev/null | od -An -tx1); stty sane; echo \"got $answer\"";
+    let (mut home, _) = daemon(&format!(
+        "[harness.ask]\noneshot = true\ntty = true\ncmd = \"sh\"\nargs = [\"-c\", '''{script}''']\n"
+    ));
+    home.ok(&["start", "ask"]);
+    until("half a query is written", || home.path("half").exists().then_some(()));
+    reexec(&home);
+    home.write("go", "");
+    assert_eq!(home.ended_run("ask")["outcome"], "ok");
+    assert!(home.log("ask").contains("got  1b 5b 31 3b 31 52"), "{:?}", home.log("ask"));
+    home.stop_daemon();
+}
+
+/// CTL-11: the phase of a schedule, the deadline of a backoff and the counts of a crash loop are kept.
+#[test]
+fn deadlines_and_counts_are_kept() {
+    let (mut home, _) = daemon(
+        "[daemon]\ncrash_loop_exits = 3\ncrash_loop_window = \"1h\"\nbackoff_max = \"1h\"\n[harness.every]\noneshot = true\nschedule = \"@every 1h\"\ncmd = \"true\"\n[harness.crash]\ncmd = \"sh\"\nargs = [\"-c\", \"[ -e calm ] || exit 3; sleep 600\"]\nrestart_delay = \"20ms\"\n[harness.later]\ncmd = \"false\"\nrestart = \"always\"\nrestart_delay = \"1h\"\n",
+    );
+    home.ok(&["start", "crash"]);
+    home.ok(&["start", "later"]);
+    let later = home.wait_state("later", "backoff");
+    home.wait_state("crash", "degraded");
+    home.write("calm", "");
+    let running = |one: &Value| one.get("pid").is_some() && alive(one["pid"].as_i64().unwrap() as i32);
+    until("it is calm", || {
+        let crash = home.harness("crash");
+        (running(&crash) && fs::read_dir(home.path("")).is_ok() && crash == home.harness("crash"))
+            .then_some(())
+    });
+    let (crash, every) = (home.harness("crash"), home.harness("every"));
+    assert!(every["next_firing"].is_string());
+    for _ in 0..3 {
+        reexec(&home);
+    }
+    assert_eq!(home.harness("every"), every);
+    assert_eq!(home.harness("later"), later);
+    assert_eq!(home.harness("crash"), crash);
+    home.stop_daemon();
+}
+
+/// CTL-11: a schedule that fires each second goes on: each slot is one run, none is left out.
+#[test]
+fn a_schedule_goes_on() {
+    let (mut home, _) = daemon(
+        "[harness.tick]\noneshot = true\nschedule = \"* * * * * *\"\noverlap = \"queue\"\nkeep_runs = 1000\ncmd = \"true\"\n",
+    );
+    until("some slots are run", || {
+        reexec(&home);
+        (home.runs("tick").len() >= 4).then_some(())
+    });
+    home.stop_daemon();
+    let runs = home.runs("tick");
+    let mut slots: Vec<&str> = runs.iter().map(|run| run["planned_at"].as_str().unwrap()).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    assert_eq!(slots.len(), runs.len(), "no slot is run twice: {runs:?}");
+}
+
+/// CTL-11: a child that dies while the program is being exchanged is reaped and recorded by the successor.
+#[test]
+fn a_death_in_between_is_recorded() {
+    let mut config = String::new();
+    for number in 0..8 {
+        writeln!(config, "[harness.mortal{number}]\ncmd = \"sleep\"\nargs = [\"600\"]\nrestart = \"no\"")
+            .unwrap();
+    }
+    let (mut home, _) = daemon(&config);
+    home.ok(&["start", "--all", "--wait"]);
+    for number in 0..8 {
+        let pid = home.pid(&format!("mortal{number}"));
+        let before = takeovers(&home);
+        home.signal_daemon(SIGUSR2);
+        // At once, or when `execve` is just about to be called.
+        until("the hand-over is on its way", || {
+            (number % 2 == 0 || home.daemon_log().matches("handing over").count() > before).then_some(())
+        });
+        kill(pid, nix::libc::SIGKILL);
+        let run = home.ended_run(&format!("mortal{number}"));
+        assert_eq!((&run["outcome"], &run["cause"]), (&"failed".into(), &"killed by SIGKILL".into()));
+        until("it is taken over", || (takeovers(&home) > before).then_some(()));
+    }
+    assert_eq!(zombies_of(home.daemon_pid()), Vec::<String>::new());
+    home.stop_daemon();
+}
+
+/// CTL-11: a stop that is under way goes on: its KILL comes, leftovers are known, and the client hears of it.
+#[test]
+fn a_stop_under_way_goes_on() {
+    let (mut home, _) = daemon(
+        "[harness.stubborn]\ncmd = \"sh\"\nargs = [\"-c\", \"trap '' TERM; (trap '' TERM; setsid sleep 601) & touch up; while :; do sleep 0.05; done\"]\nstop_timeout = \"2s\"\n",
+    );
+    home.ok(&["start", "stubborn"]);
+    until("it is up", || home.path("up").exists().then_some(()));
+    let pid = home.pid("stubborn");
+    let mut stop = behind(&home, &["stop", "stubborn", "--wait"], "said");
+    home.wait_state("stubborn", "stopping");
+    reexec(&home);
+    assert!(until("stop --wait ends", || stop.try_wait().unwrap()).success());
+    assert_eq!(home.read("said"), "stubborn: stopped\n");
+    assert!(!alive(pid));
+    assert_eq!(home.ended_run("stubborn")["outcome"], "stopped");
+    home.stop_daemon();
+}
+
+/// CTL-11: of signals in a storm none is lost: USR2 twice and HUP, or TERM right after.
+#[test]
+fn a_storm_of_signals_is_weathered() {
+    for order in [&[SIGUSR2, SIGUSR2, SIGHUP][..], &[SIGUSR2, SIGTERM], &[SIGUSR2, SIGHUP, SIGUSR2, SIGTERM]]
+    {
+        let (mut home, _) = daemon(SLEEPER);
+        home.ok(&["start", "sleeper", "--wait"]);
+        let pid = home.pid("sleeper");
+        for signal in order {
+            home.signal_daemon(*signal);
+        }
+        if order.last() == Some(&SIGTERM) {
+            assert!(home.wait_daemon().success(), "{}", home.daemon_log());
+            assert!(!alive(pid));
+            assert_eq!(home.runs("sleeper")[0]["cause"], "the daemon was shut down");
+            continue;
+        }
+        until("it is taken over", || (takeovers(&home) > 0).then_some(()));
+        until("it is reloaded", || home.daemon_log().contains("configuration in force").then_some(()));
+        assert_eq!(home.pid("sleeper"), pid);
+        home.stop_daemon();
+    }
+}
+
+/// CTL-11: TERM in the middle of the exchange is the successor's to obey, and HUP too.
+#[test]
+fn a_signal_in_the_middle_is_obeyed() {
+    let (mut home, _) = daemon(SLEEPER);
+    home.ok(&["start", "sleeper", "--wait"]);
+    let pid = home.pid("sleeper");
+    for signal in [SIGHUP, SIGTERM] {
+        let before = home.daemon_log().matches("handing over").count();
+        home.signal_daemon(SIGUSR2);
+        until("the hand-over is on its way", || {
+            (home.daemon_log().matches("handing over").count() > before).then_some(())
+        });
+        home.signal_daemon(signal);
+        if signal == SIGHUP {
+            until("it is reloaded", || home.daemon_log().contains("configuration in force").then_some(()));
+        }
+    }
+    assert!(home.wait_daemon().success(), "{}", home.daemon_log());
+    assert!(!alive(pid));
+    assert_eq!(home.runs("sleeper")[0]["outcome"], "stopped");
+}
+
+/// CTL-11: a program that cannot take over is not executed; the old one goes on and says why.
+#[test]
+fn a_broken_program_is_refused() {
+    let (mut home, program) = daemon(SLEEPER);
+    home.ok(&["start", "sleeper", "--wait"]);
+    let before = home.harness("sleeper");
+    let named = program.display();
+    let says = |why: &str| format!("the program `{named}` does not take over: {why}");
+    let script = |text: &str| format!("#!/bin/sh\n{text}\n").into_bytes();
+    replace(&program, &script("exit 1"), 0o755);
+    assert_eq!(refused(&home), says("exit status 1"));
+    replace(&program, &script("echo some library is missing >&2; exit 127"), 0o755);
+    assert_eq!(refused(&home), says("exit status 127: some library is missing"));
+    replace(&program, &script("exit 0"), 0o755);
+    assert_eq!(refused(&home), says("it does not say that it can take over"));
+    replace(&program, &script("kill -SEGV $$"), 0o755);
+    assert_eq!(refused(&home), says("killed by SIGSEGV"));
+    replace(&program, &script("exit 0"), 0o644);
+    assert_eq!(refused(&home), says(&format!("`{named}` is not executable")));
+    replace(&program, &of_version("0.2.0"), 0o755);
+    let minor = "version 0.1.0 cannot be replaced by version 0.2.0 without a restart";
+    assert_eq!(refused(&home), says(&format!("exit status 1: {minor}")));
+    fs::remove_file(&program).unwrap();
+    assert_eq!(refused(&home), says(&format!("`{named}` does not exist")));
+    home.with_the_built_program(|home| assert_eq!(home.harness("sleeper"), before));
+    assert_eq!(takeovers(&home), 0);
+    // It is mended: then it works, and nothing is the matter any more.
+    replace(&program, &of_version("0.1.0"), 0o755);
+    reexec(&home);
+    assert_eq!(home.ok(&["status", "--json"]).json()["trouble"], serde_json::json!([]));
+    assert_eq!(home.harness("sleeper"), before);
+    home.stop_daemon();
+}
+
+/// CTL-11: a program that hangs is given up after a while.
+#[test]
+fn a_hanging_program_is_refused() {
+    let (mut home, program) = daemon(SLEEPER);
+    home.ok(&["start", "sleeper", "--wait"]);
+    let pid = home.pid("sleeper");
+    replace(&program, b"#!/bin/sh\nsleep 600\n", 0o755);
+    let message = refused(&home);
+    assert!(message.ends_with("does not take over: stopped after 10s"), "{message}");
+    home.with_the_built_program(|home| assert_eq!(home.pid("sleeper"), pid));
+    home.stop_daemon();
+}
+
+/// CTL-11: an `execve` that fails after a good trial costs nothing: store, signals and children are there.
+#[test]
+fn a_failed_execution_costs_nothing() {
+    let (mut home, program) = daemon(
+        "[harness.sleeper]\ncmd = \"sleep\"\nargs = [\"600\"]\n[harness.job]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"ls /proc/self/fd\"]\n",
+    );
+    home.ok(&["start", "sleeper", "--wait"]);
+    home.ok(&["start", "job", "--wait"]);
+    let (pid, inherited) = (home.pid("sleeper"), home.log("job"));
+    let script = format!("#!/bin/sh\n{} \"$@\" && chmod a-x \"$0\"\n", env!("CARGO_BIN_EXE_harnessd"));
+    replace(&program, script.as_bytes(), 0o755);
+    let message = refused(&home);
+    assert!(message.ends_with("does not take over: permission denied"), "{message}");
+    home.with_the_built_program(|home| {
+        home.ok(&["start", "job", "--wait"]);
+        assert_eq!(home.log("job"), inherited);
+        assert_eq!(home.pid("sleeper"), pid);
+        kill(pid, nix::libc::SIGKILL);
+        assert_eq!(home.ended_run("sleeper")["cause"], "killed by SIGKILL");
+    });
+    home.stop_daemon();
+}
+
+/// CTL-11: with a broken configuration the old daemon goes on with its last good one.
+#[test]
+fn a_broken_configuration_is_refused() {
+    let (mut home, program) = daemon(&format!("[daemon]\nwatch = false\n{SLEEPER}"));
+    home.ok(&["start", "sleeper", "--wait"]);
+    let pid = home.pid("sleeper");
+    home.configure("[harness.sleeper]\ncmd = 7\n");
+    let why = "exit status 1: the configuration has 1 errors: `harnessd validate` shows them";
+    assert_eq!(refused(&home), format!("the program `{}` does not take over: {why}", program.display()));
+    assert_eq!(home.pid("sleeper"), pid);
+    home.stop_daemon();
+}
+
+/// CTL-11, CFG-10: what the files say by then is applied as by a reload: gone, changed and new harnesses.
+#[test]
+fn changed_files_are_applied_as_by_a_reload() {
+    let sleeps = |name: &str, time: u32| format!("[harness.{name}]\ncmd = \"sleep\"\nargs = [\"{time}\"]\n");
+    let start = "[daemon]\nwatch = false\n".to_owned();
+    let all = [start.clone(), sleeps("gone", 600), sleeps("stays", 600), sleeps("other", 600)].concat();
+    let (mut home, _) = daemon(&all);
+    home.ok(&["start", "--all", "--wait"]);
+    let (gone, stays, other) = (home.pid("gone"), home.pid("stays"), home.pid("other"));
+    home.configure(
+        &[start, sleeps("stays", 600), sleeps("other", 601), sleeps("new", 600), "enabled = true\n".into()]
+            .concat(),
+    );
+    reexec(&home);
+    home.wait_state("new", "running");
+    until("what is gone is stopped", || (!alive(gone)).then_some(()));
+    assert_eq!((home.pid("stays"), home.pid("other")), (stays, other));
+    assert_eq!(home.harness("other")["changed"], true);
+    assert_eq!(home.harness("stays")["changed"], false);
+    let run = until("it is recorded", || {
+        let all = home.ok(&["runs", "--json"]).json()["runs"].as_array().unwrap().clone();
+        all.into_iter().find(|run| run["harness"] == "gone" && run.get("outcome").is_some())
+    });
+    let expected = (&"stopped".into(), &"removed from the configuration".into());
+    assert_eq!((&run["outcome"], &run["cause"]), expected);
+    home.stop_daemon();
+}
+
+/// CTL-11, RUN-4: a run in the foreground is not handed over, and goes on.
+#[test]
+fn a_foreground_run_is_not_handed_over() {
+    let home = Home::new(
+        "[harness.job]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"touch up; while [ ! -e go ]; do sleep 0.01; done\"]\n",
+    );
+    let mut once = behind(&home, &["once", "job"], "said");
+    until("it runs", || home.path("up").exists().then_some(()));
+    kill(i32::try_from(once.id()).unwrap(), SIGUSR2);
+    home.write("go", "");
+    assert!(until("it ends", || once.try_wait().unwrap()).success());
+}
+
+/// CTL-11, LIF-7: nothing of the hand-over reaches a child: neither descriptors, limits nor variables.
+#[test]
+fn a_child_inherits_nothing_of_it() {
+    let (mut home, _) = daemon(
+        "[harness.sleeper]\ncmd = \"sleep\"\nargs = [\"600\"]\n[harness.look]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"ls /proc/self/fd; env; ulimit -n; grep Sig[PBIC] /proc/self/status\"]\n",
+    );
+    home.ok(&["start", "sleeper", "--wait"]);
+    let look = || -> Vec<String> {
+        home.ok(&["start", "look", "--wait"]);
+        let log = home.log("look");
+        log.lines().filter(|line| !line.starts_with("HARNESSD_RUN_ID")).map(ToOwned::to_owned).collect()
+    };
+    let before = look();
+    assert!(before.len() > 5, "{before:?}");
+    reexec(&home);
+    reexec(&home);
+    assert_eq!(look(), before);
+    home.stop_daemon();
+}
