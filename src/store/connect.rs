@@ -44,10 +44,13 @@ pub(super) struct Writer {
 impl Writer {
     /// Whether what lies at `path` is what this connection has open.
     pub(super) fn is_in_place(&self, path: &Utf8Path) -> InPlace {
-        match Opened::at(path) {
-            now if now == self.opened => InPlace::Whole,
-            now if now.database == self.opened.database => InPlace::LogGone,
-            _ => InPlace::Gone,
+        let now = Opened::at(path);
+        if !now.database.is(self.opened.database) {
+            InPlace::Gone
+        } else if now.log.is(self.opened.log) && now.index.is(self.opened.index) {
+            InPlace::Whole
+        } else {
+            InPlace::LogGone
         }
     }
 }
@@ -63,21 +66,43 @@ pub(super) enum InPlace {
     Gone,
 }
 
-/// Device and inode of each file; none: it is not there, or cannot be looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Device and inode of each file.
+#[derive(Debug, Clone, Copy)]
 struct Opened {
-    database: Option<(u64, u64)>,
-    log: Option<(u64, u64)>,
-    index: Option<(u64, u64)>,
+    database: Seen,
+    log: Seen,
+    index: Seen,
+}
+
+/// What a look at a file gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Absent,
+    File(u64, u64),
+    /// The disk did not say, so nothing is known of it.
+    Untold,
+}
+
+impl Seen {
+    fn at(path: &Utf8Path) -> Self {
+        match fs::metadata(path) {
+            Ok(found) => Self::File(found.dev(), found.ino()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Absent,
+            Err(_) => Self::Untold,
+        }
+    }
+
+    fn is(self, other: Self) -> bool {
+        self == other || self == Self::Untold || other == Self::Untold
+    }
 }
 
 impl Opened {
     fn at(path: &Utf8Path) -> Self {
-        let identity = |path: &Utf8Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         Self {
-            database: identity(path),
-            log: identity(&beside(path, "-wal")),
-            index: identity(&beside(path, "-shm")),
+            database: Seen::at(path),
+            log: Seen::at(&beside(path, "-wal")),
+            index: Seen::at(&beside(path, "-shm")),
         }
     }
 }
@@ -135,7 +160,11 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<(), StoreProblem> {
 pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
-        return Err(StoreProblem::Damaged(found));
+        return Err(if is_unread(&found) {
+            StoreProblem::NotReadable("input/output error".to_owned())
+        } else {
+            StoreProblem::Damaged(found)
+        });
     }
     // SQLite reads what is missing of the last page as zeroes. Only with its log emptied the file must be
     // as long as it says; where that cannot be done now, the next start looks.
@@ -151,6 +180,14 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a check's finding is only that a page could not be read: `… error code=266`, whose lower
+/// byte is that of every error of the disk. That is no damage, and nothing to move aside for.
+fn is_unread(found: &str) -> bool {
+    let code = found.rsplit_once("error code=").map_or("", |(_, code)| code);
+    let digits = code.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default();
+    digits.parse::<i32>().is_ok_and(|code| code & 0xff == rusqlite::ffi::SQLITE_IOERR)
 }
 
 /// Brings an opened file into the shape that the store writes; does nothing to one that has it.

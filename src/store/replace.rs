@@ -51,13 +51,19 @@ impl Store {
     /// As for [`Store::open`], or if the damaged file cannot be moved.
     pub fn open_or_replace(dir: &Utf8Path) -> Result<(Self, Option<Replaced>), StoreError> {
         let path = dir.join(FILE);
-        let opened = Self::open(dir).and_then(|store| {
+        let look = || {
+            let store = Self::open(dir)?;
             store.read(connect::check)?;
             // What a start needs must make sense too: a page may be whole and its contents not.
             store.open_runs()?;
             store.remembered()?;
             Ok(store)
-        });
+        };
+        // Only what is there at a second look is damage: the first one may have met a moment without
+        // descriptors, in which SQLite opens for reading only, or without an answer of the disk.
+        let patient =
+            |error: &StoreError| !matches!(error.problem, StoreProblem::Locked | StoreProblem::Full);
+        let opened = look().or_else(|error: StoreError| if patient(&error) { look() } else { Err(error) });
         let problem = match opened {
             Ok(store) => return Ok((store, None)),
             Err(error) => error.problem,
