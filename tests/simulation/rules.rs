@@ -195,16 +195,25 @@ impl Rules {
             _ => true,
         };
         rule(freed || !shell.is_parked(name), || format!("{name} is launched by {trigger} while parked"))?;
+        self.limit_is_over(name, trigger, now)?;
+        let known = self.known.entry(name.clone()).or_default();
+        known.leave.policy = trigger != Trigger::Once;
+        known.launched = now.mono;
+        if trigger != Trigger::Restart {
+            (known.failures, known.quick, known.delay, known.limits) = (0, 0, None, 0);
+        }
+        Ok(())
+    }
+
+    /// A retry is decided when its limit is over; that it has to wait for a place, and what the clock does
+    /// meanwhile, changes nothing about that.
+    fn limit_is_over(&mut self, name: &HarnessName, trigger: Trigger, now: Now) -> Verdict {
+        let known = self.known.entry(name.clone()).or_default();
         if let Some(Limit { met, wait: (least, _) }) = known.limit.take()
             && trigger == Trigger::Restart
         {
             let passed = now.mono.since(met.mono) >= least || now.wall.since(met.wall) >= least;
             rule(passed, || format!("{name} is launched before its limit is over"))?;
-        }
-        known.leave.policy = trigger != Trigger::Once;
-        known.launched = now.mono;
-        if trigger != Trigger::Restart {
-            (known.failures, known.quick, known.delay, known.limits) = (0, 0, None, 0);
         }
         Ok(())
     }
@@ -249,7 +258,7 @@ impl Rules {
                 rule(new && run.outcome.is_none(), || format!("{} is recorded twice", run.id))?;
                 self.queued.insert(run.id);
                 self.slot(run);
-                Ok(())
+                self.limit_is_over(&run.harness, run.trigger, now)
             }
             Record::Fired { .. }
             | Record::Disarmed { .. }
