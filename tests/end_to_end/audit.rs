@@ -33,18 +33,20 @@ fn the_log_is_text_json_or_the_journals() {
     let home = Home::new("");
     let identity = |found: &fs::Metadata| Some(format!("{}:{}", found.dev(), found.ino()));
     let journal = logged(&home, &["run"], identity);
-    let lines: Vec<&str> = journal.lines().collect();
+    // Whether there are control groups depends on the machine.
+    let lines: Vec<&str> = journal.lines().filter(|line| !line.contains("control group")).collect();
     assert!(lines[0].starts_with("<6>ready socket="), "{journal}");
     assert_eq!(&lines[1..], ["<6>stopping at_once=false", "<6>stopped"]);
 
     for other in [|_: &fs::Metadata| None, |_: &fs::Metadata| Some("8:1".to_owned())] {
         let text = logged(&home, &["run"], other);
-        let line = text.lines().next().unwrap();
+        let line = text.lines().find(|line| line.contains("ready socket=")).unwrap();
         assert!(line.starts_with("20") && line.contains("Z  INFO ready socket="), "{text}");
     }
     let json = logged(&home, &["run", "--log-format", "json"], identity);
-    let first: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
-    assert_eq!((&first["level"], &first["message"]), (&"INFO".into(), &"ready".into()));
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ready = lines.iter().find(|line| line["message"] == "ready");
+    assert_eq!(ready.map(|line| &line["level"]), Some(&"INFO".into()), "{json}");
 }
 
 /// CTL-12: a warning and an error have their own priorities in the journal.

@@ -165,7 +165,8 @@ impl World {
 
     /// The name of some harness.
     pub(crate) fn name(&mut self) -> &'static str {
-        *self.dice.pick(&NAMES)
+        let name: &&'static str = self.dice.pick(&NAMES);
+        name
     }
 
     fn harnesses_known(&self) -> Vec<HarnessName> {

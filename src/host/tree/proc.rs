@@ -14,7 +14,7 @@ use crate::base::RunId;
 /// The parent of all kernel threads, where they are seen at all.
 const KERNEL_THREADS: i32 = 2;
 /// So often an environment must be empty before it counts as such.
-const LOOKS: usize = 3;
+const LOOKS: usize = 20;
 /// How often and how long it is waited for an `exec` to be over. It may have to read its program from a
 /// busy disk.
 const EXEC_LOOKS: usize = 500;
