@@ -68,7 +68,7 @@ impl Daemon {
 
     /// A program was asked for its version.
     pub(super) fn version_told(&mut self, program: Program, end: &End) {
-        let version = end.trouble.is_none().then(|| first_line(&end.first)).flatten();
+        let version = end.trouble.is_none().then(|| version_line(&end.first)).flatten();
         if version.is_none() {
             let cause = end.trouble.as_deref().unwrap_or("it says nothing");
             warn!(program = %program.path, cause, "its version is not known");
@@ -89,23 +89,43 @@ impl Daemon {
     }
 }
 
-/// The first line that says something.
-fn first_line(output: &[u8]) -> Option<String> {
+/// The first line with a number like `1.2`, else the first that says something: some programs warn first,
+/// and only what they say of themselves has such a number as a word.
+fn version_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.clone().find(|line| line.split_whitespace().any(is_version)).or_else(|| lines.next())?;
     Some(line.chars().filter(|one| !one.is_control()).take(LONGEST).collect())
+}
+
+/// Whether a word is like `1.2`, `v1.2.3` or `1.2.3-beta`.
+fn is_version(word: &str) -> bool {
+    let number = word.strip_prefix('v').unwrap_or(word);
+    let Some((major, rest)) = number.split_once('.') else { return false };
+    !major.is_empty()
+        && major.bytes().all(|one| one.is_ascii_digit())
+        && rest.starts_with(|one: char| one.is_ascii_digit())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::first_line;
+    use super::version_line;
 
     /// RUN-1: a version is one short line.
     #[test]
-    fn a_version_is_the_first_line_that_says_something() {
-        assert_eq!(first_line(b"\n 2.1.9 (Claude Code)\r\nmore\n"), Some("2.1.9 (Claude Code)".to_owned()));
-        assert_eq!(first_line(b"\x1b[0m1.0"), Some("[0m1.0".to_owned()));
-        assert_eq!(first_line(b" \n"), None);
-        assert_eq!(first_line("v".repeat(5000).as_bytes()), Some("v".repeat(100)));
+    fn a_version_is_one_short_line() {
+        assert_eq!(version_line(b"\n 2.1.9 (Claude Code)\r\nmore\n"), Some("2.1.9 (Claude Code)".to_owned()));
+        assert_eq!(version_line(b"\x1b[0m1.0"), Some("[0m1.0".to_owned()));
+        assert_eq!(version_line(b" \n"), None);
+        assert_eq!(version_line("v".repeat(5000).as_bytes()), Some("v".repeat(100)));
+    }
+
+    /// RUN-1: what a program warns of before it says its version is not its version.
+    #[test]
+    fn a_warning_is_no_version() {
+        let warned = b"WARNING: proceeding, even though /tmp/v1.0 is odd (x.y).\ncodex-cli 0.171.0\n";
+        assert_eq!(version_line(warned), Some("codex-cli 0.171.0".to_owned()));
+        assert_eq!(version_line(b"agent\nv1.2.3-beta\n"), Some("v1.2.3-beta".to_owned()));
+        assert_eq!(version_line(b"build 77\nof today\n"), Some("build 77".to_owned()));
     }
 }
