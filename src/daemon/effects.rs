@@ -95,6 +95,14 @@ impl Daemon {
             let cause = format!("its slot cannot be claimed: {trouble}");
             return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
         }
+        // Alone nobody would hear of it: a run that is not recorded may have been paid for in vain.
+        if self.foreground && self.store_trouble.is_some() {
+            self.try_to_store();
+        }
+        if let (true, Some(trouble)) = (self.foreground, &self.store_trouble) {
+            let cause = format!("its start cannot be recorded: {trouble}");
+            return self.feed(Event::NotSpawned { run, cause, code: ErrorCode::Internal });
+        }
         if let Err(cause) = self.locks.acquire(&harness.name) {
             let code = match cause {
                 RunLockError::Held { .. } => ErrorCode::AlreadyRunning,

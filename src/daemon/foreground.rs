@@ -11,17 +11,21 @@ use super::boot::Options;
 use super::containment;
 use super::error::DaemonError;
 use super::state::Asker;
-use crate::base::HarnessName;
+use crate::base::{HarnessName, Outcome};
 use crate::config::Configuration;
 use crate::host::console::Console;
 use crate::host::files;
 use crate::host::run_lock::RunLocks;
 use crate::store::Store;
 use crate::supervisor::{Event, Remembered};
-use crate::wire::{ErrorBody, ErrorCode, Run};
+use crate::wire::{ErrorBody, ErrorCode, Record, Run};
 
 /// How long a reader of a foreground run's output may stall at the end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// How to mend what keeps a run from being recorded.
+const UNRECORDED: &str = "make room on the disk, or end what holds the store; a damaged one is moved aside by the \
+                          next `harnessd run`";
 
 /// One run in the foreground.
 #[derive(Debug)]
@@ -69,8 +73,23 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     if let Some(echo) = &daemon.echo {
         echo.finish(LAST_WORDS);
     }
-    daemon.write_backlog()?;
     let reply = daemon.foreground_reply.take();
+    let run = told(reply);
+    if let Ok(run) = &run
+        && matches!(daemon.backlog.first(), Some(Record::RunStarted(start)) if start.id == run.id)
+        && run.outcome == Some(Outcome::SpawnFailed)
+    {
+        // Nothing ran, so nothing is lost; why it did not is in the error.
+        let cause = run.cause.as_deref().unwrap_or_default();
+        let message = format!("harness `{}` could not be started: {cause}", run.harness);
+        return Err(ErrorBody::new(ErrorCode::Internal, message).help(UNRECORDED).into());
+    }
+    daemon.write_backlog()?;
+    run
+}
+
+/// The record of a run, out of the reply about it.
+fn told(reply: Option<Result<serde_json::Value, ErrorBody>>) -> Result<Run, DaemonError> {
     let reply =
         reply.unwrap_or_else(|| Err(ErrorBody::new(ErrorCode::Internal, "the run gave no record")))?;
     let run: Result<Run, _> = serde_json::from_value(reply);

@@ -17,7 +17,7 @@ use crate::host::logs;
 use crate::store::{PrunedRun, Store, StoreError, StoreProblem};
 use crate::wire::Record;
 
-/// How long records that could not be stored are tried again when the daemon ends.
+/// How long records that could not be stored are tried again when the daemon ends, or a foreground run begins.
 const LAST_TRIES: Duration = Duration::from_secs(5);
 
 impl Daemon {
@@ -93,14 +93,19 @@ impl Daemon {
         Ok(())
     }
 
-    /// The last tries to store what could not be stored; what is lost for good is said, one by one.
-    pub(super) fn write_backlog(&mut self) -> Result<(), DaemonError> {
+    /// Tries again and again to store what could not be stored, for a while.
+    pub(super) fn try_to_store(&mut self) {
         let start = Instant::now();
         self.commit(Vec::new());
         while !self.backlog.is_empty() && start.elapsed() < LAST_TRIES {
             thread::sleep(Duration::from_millis(50));
             self.commit(Vec::new());
         }
+    }
+
+    /// The last tries to store what could not be stored; what is lost for good is said, one by one.
+    pub(super) fn write_backlog(&mut self) -> Result<(), DaemonError> {
+        self.try_to_store();
         for record in &self.backlog {
             error!(?record, "this record is lost");
         }

@@ -148,3 +148,34 @@ fn nohup_keeps_a_foreground_run() {
     assert!(once.wait().unwrap().success());
     assert_eq!(home.runs("a")[0]["outcome"], "ok");
 }
+
+/// RUN-4, LIF-9: what cannot be recorded is not run; the error says why, and how to mend it.
+#[test]
+fn once_runs_nothing_that_it_cannot_record() {
+    let home = Home::new(
+        "[harness.job]\noneshot = true\ncmd = \"sh\"\nargs = [\"-c\", \"echo ran >> traces\"]\nworkdir = \"~\"\n",
+    );
+    home.ok(&["once", "job"]);
+    let store = home.path(".local/state/harnessd/state.db");
+    let mut bytes = std::fs::read(&store).unwrap();
+    // The first page, which holds the schema, stays: the store can be opened.
+    bytes[4096..].fill(0xa5);
+    std::fs::write(&store, bytes).unwrap();
+    let refused = home.harnessd(&["once", "job"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_eq!(std::fs::read_to_string(home.path("traces")).unwrap(), "ran\n");
+    let store = store.display();
+    let lines: Vec<_> = refused.err.lines().filter(|line| !line.contains(" ERROR ")).collect();
+    assert_eq!(
+        lines,
+        [
+            format!(
+                "error: harness `job` could not be started: its start cannot be recorded: state store `{store}`: the \
+                 database is damaged: database disk image is malformed"
+            ),
+            "  help: make room on the disk, or end what holds the store; a damaged one is moved aside by the next \
+             `harnessd run`"
+                .to_owned()
+        ]
+    );
+}
