@@ -89,3 +89,21 @@ fn a_full_disk_stops_no_harness_and_is_said() {
     home.ok(&["start", "fine", "--wait"]);
     assert_eq!(home.log("fine"), "fine\n");
 }
+
+/// RUN-2: a run that printed nothing since it could not start is told of; it is not "no run".
+#[test]
+fn logs_of_a_harness_that_never_started_say_why() {
+    let home = Home::new(
+        "[harness.gone]\noneshot = true\ncmd = \"/nowhere/at-all\"\n\
+         [harness.idle]\noneshot = true\ncmd = \"true\"\n",
+    );
+    assert_eq!(home.harnessd(&["once", "gone"]).code, 1);
+    let said = home.harnessd(&["logs", "gone"]);
+    let expected = "error: no run of harness `gone` has a log; its newest is `spawn-failed`: `/nowhere/at-all` does \
+                    not exist\n  help: see `harnessd runs`\n";
+    assert_eq!((said.code, said.err.as_str()), (1, expected));
+    let said = home.harnessd(&["logs", "idle"]);
+    let expected =
+        "error: harness `idle` has no run yet\n  help: `harnessd start` it, or `--follow` to wait\n";
+    assert_eq!((said.code, said.err.as_str()), (1, expected));
+}

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{runs::known, show};
-use crate::base::{HarnessName, RunId};
+use crate::base::{HarnessName, Outcome, RunId};
 use crate::cli::args::LogsArgs;
 use crate::cli::context::{Context, since};
 use crate::cli::failure::Failure;
@@ -60,10 +60,7 @@ pub(in crate::cli) fn perform(
     let Some((last, earlier)) = runs.split_last() else {
         let Target::Harness(name) = &target else { return Ok(ExitCode::SUCCESS) };
         if !args.follow {
-            let message = format!("harness `{name}` has no run yet");
-            return Err(ErrorBody::new(ErrorCode::UnknownRun, message)
-                .help("`harnessd start` it, or `--follow` to wait")
-                .into());
+            return Err(no_log(context, name, args.since.is_some())?.into());
         }
         return follow(&mut show, &target, None, out);
     };
@@ -87,6 +84,30 @@ pub(in crate::cli) fn perform(
     }
     print.finish(out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why there is nothing to print of a harness: it never ran, or its runs came to no output.
+fn no_log(context: &Context, name: &HarnessName, since: bool) -> Result<ErrorBody, Failure> {
+    let query = RunQuery { harness: Some(name.clone()), limit: 1, failed: false, since: None };
+    let store = Store::open_read(&context.state_dir())?;
+    let newest = store.map(|store| store.runs(&query)).transpose()?.unwrap_or_default().pop();
+    let Some(run) = newest else {
+        let message = format!("harness `{name}` has no run yet");
+        return Ok(
+            ErrorBody::new(ErrorCode::UnknownRun, message).help("`harnessd start` it, or `--follow` to wait")
+        );
+    };
+    let (message, help) = if since {
+        (format!("no run of harness `{name}` that has a log was active since then"), "go further back")
+    } else {
+        let outcome = run.outcome.map_or("is not started", Outcome::as_str);
+        let cause = run.cause.iter().map(|cause| format!(": {cause}")).collect::<String>();
+        (
+            format!("no run of harness `{name}` has a log; its newest is `{outcome}`{cause}"),
+            "see `harnessd runs`",
+        )
+    };
+    Ok(ErrorBody::new(ErrorCode::UnknownRun, message).help(help))
 }
 
 /// The runs whose logs are printed, oldest first.
