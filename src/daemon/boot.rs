@@ -191,6 +191,9 @@ impl Daemon {
         super::reload::log_diagnostics(&loaded);
         match loaded.configuration {
             Some(configuration) => {
+                if configuration.files.is_empty() {
+                    self.say_unconfigured();
+                }
                 self.take_over(&configuration);
                 self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
             }

@@ -66,6 +66,9 @@ impl Daemon {
     /// Applies a configuration by difference to the one before it.
     pub(super) fn put_in_force(&mut self, configuration: Arc<Configuration>) {
         self.config.state = ConfigState::Ok;
+        if configuration.files.is_empty() && !self.config.files.is_empty() {
+            self.say_unconfigured();
+        }
         self.take_over(&configuration);
         info!(harnesses = configuration.harnesses.len(), "configuration in force");
         let stays = |name: &&HarnessName| configuration.harnesses.contains_key(*name);
@@ -77,6 +80,12 @@ impl Daemon {
             Some(remembered) => self.feed(Event::Boot { configuration, remembered }),
             None => self.feed(Event::Configure(configuration)),
         }
+    }
+
+    /// Says that there is no configuration, which is no error.
+    pub(super) fn say_unconfigured(&self) {
+        let looked_for = self.config.selection.watched();
+        warn!(?looked_for, "no configuration file was found: nothing is to be run until there is one");
     }
 
     /// Keeps what the shell itself needs of a configuration that comes into force.

@@ -31,6 +31,7 @@ pub(in crate::cli) fn perform(
         out.time(status.started_at)
     ))?;
     let state = match status.config.state {
+        ConfigState::Ok if status.config.files.is_empty() => "no file was found: nothing is to be run",
         ConfigState::Ok => "in force",
         ConfigState::Rejected if status.config.files.is_empty() => "REJECTED: nothing of it is in force",
         ConfigState::Rejected => "REJECTED, the last good one is in force",
