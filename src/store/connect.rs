@@ -163,7 +163,8 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
         return Err(if is_unread(&found) {
             StoreProblem::NotReadable("input/output error".to_owned())
         } else {
-            StoreProblem::Damaged(found)
+            // In one line, as it is shown in lists.
+            StoreProblem::Damaged(found.split_whitespace().collect::<Vec<_>>().join(" "))
         });
     }
     // SQLite reads what is missing of the last page as zeroes. Only with its log emptied the file must be
@@ -190,12 +191,18 @@ fn is_unread(found: &str) -> bool {
     digits.parse::<i32>().is_ok_and(|code| code & 0xff == rusqlite::ffi::SQLITE_IOERR)
 }
 
+/// SQLite opens what it may not write for reading, without a word; the system tells why.
+fn why_read_only(path: &str) -> String {
+    let refused = fs::OpenOptions::new().append(true).open(path).err();
+    refused.map_or_else(|| "permission denied".to_owned(), |cause| said(&cause))
+}
+
 /// Brings an opened file into the shape that the store writes; does nothing to one that has it.
 /// Whether it was empty.
 fn prepare(connection: &mut Connection) -> Result<bool, StoreProblem> {
     let made = schema::version(connection)? == schema::Version::Empty;
     if connection.is_readonly("main")? {
-        return Err(StoreProblem::NotWritable("permission denied".to_owned()));
+        return Err(StoreProblem::NotWritable(why_read_only(connection.path().unwrap_or_default())));
     }
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {

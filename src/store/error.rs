@@ -123,9 +123,9 @@ impl StoreProblem {
         match self {
             Self::Locked => Some("another program holds it; try again when it is done"),
             Self::Full => Some("free some space on that disk"),
-            Self::NotWritable(_) | Self::NotReadable(_) => {
-                Some("check owner and mode of the file and its directory")
-            }
+            Self::NotWritable(_) | Self::NotReadable(_) => Some(
+                "check owner and mode of the file and its directory, and whether its file system is mounted read-only",
+            ),
             Self::NotADatabase | Self::Damaged(_) | Self::BadRow { .. } => Some(
                 "the next `harnessd run` moves it aside, keeps what can still be read of it, and makes a new one",
             ),
