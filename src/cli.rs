@@ -9,8 +9,8 @@ mod journal;
 mod output;
 mod verbs;
 
-use std::io;
 use std::process::ExitCode;
+use std::{env, io};
 
 use clap::{CommandFactory, Parser};
 
@@ -31,6 +31,11 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
+            if usage.use_stderr() && env::args_os().any(|arg| arg == "--json") {
+                let failure = Failure::Usage(failure::usage_message(&usage));
+                output::print_failure(&failure, true);
+                return ExitCode::from(failure::USAGE);
+            }
             // Help goes to stdout with 0, a usage error to stderr with 2; a closed stream changes neither.
             let _printed = usage.print();
             return if usage.use_stderr() { ExitCode::from(failure::USAGE) } else { ExitCode::SUCCESS };

@@ -172,7 +172,7 @@ pub(super) struct RunsArgs {
     /// At most so many
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 50)]
     pub(super) limit: usize,
-    /// Only runs that failed, timed out, could not start or were lost
+    /// Only runs whose outcome is not `ok`, `stopped`, `replaced` or `skipped`
     #[arg(long)]
     pub(super) failed: bool,
     /// Only runs since a time (`2026-11-30T08:00:00Z`) or for a while back (`12h`)

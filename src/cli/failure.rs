@@ -85,6 +85,14 @@ impl Failure {
     }
 }
 
+/// What is wrong with the arguments, in one line, of what is printed for people.
+pub(super) fn usage_message(usage: &clap::Error) -> String {
+    let text = usage.render().to_string();
+    let said = text.split("\n\n").next().unwrap_or_default();
+    let said = said.strip_prefix("error: ").unwrap_or(said);
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// How to mend what keeps a daemon from running.
 const fn daemon_help(cause: &DaemonError) -> &'static str {
     match cause {
@@ -97,7 +105,8 @@ const fn daemon_help(cause: &DaemonError) -> &'static str {
         DaemonError::Socket(_) => "choose another path with `--socket` or `HARNESSD_SOCKET`",
         DaemonError::Setting(_) => "mend or unset the variable",
         DaemonError::RecordsLost { .. } => {
-            "the log names each; make room on the disk or end what holds the store"
+            "the log names each; make room on the disk, or end what holds the store; a damaged one is moved aside by \
+             the next `harnessd run`"
         }
         _ => "see the message; this machine refused what harnessd cannot do without",
     }

@@ -237,3 +237,36 @@ fn records_wait_while_the_disk_is_full() {
         fs::remove_file(state.join("filler")).unwrap();
     });
 }
+
+/// CTL-7: arguments that do not fit are told as JSON too, where that is asked for.
+#[test]
+fn wrong_arguments_are_told_as_json() {
+    let home = Home::new("");
+    for (args, message) in [
+        (&["--json", "strat"][..], "unrecognized subcommand 'strat'"),
+        (&["show", "--json"][..], "the following required arguments were not provided: <RUN>"),
+    ] {
+        let said = home.harnessd(args);
+        let error: Value = serde_json::from_str(&said.err).unwrap();
+        let expected = serde_json::json!({ "error": {
+            "code": "bad_request",
+            "message": message,
+            "help": "`harnessd help` and `harnessd VERB --help` show what is understood",
+        }});
+        assert_eq!((said.code, error), (2, expected));
+    }
+}
+
+/// CTL-13: a daemon that has found no configuration says so, in its log and its status, and reads one that comes.
+#[test]
+fn a_missing_configuration_is_said() {
+    let mut home = Home::new("");
+    std::fs::remove_file(home.path(".config/harnessd/harness.toml")).unwrap();
+    home.start_daemon();
+    let status = home.ok(&["status"]).out;
+    assert!(status.contains("\nconfiguration: no file was found: nothing is to be run\n"), "{status}");
+    home.write(".config/harnessd/harness.toml", "[harness.late]\ncmd = \"true\"\n");
+    until("it is read", || home.ok(&["list"]).out.contains("late").then_some(()));
+    let status = home.ok(&["status"]).out;
+    assert!(status.contains("\nconfiguration: in force\n"), "{status}");
+}
