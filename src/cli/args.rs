@@ -18,6 +18,7 @@ pub(super) struct Cli {
 
 /// What every verb takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every verb")]
 pub(super) struct Common {
     /// The global configuration file [env: HARNESSD_CONFIG] [default: ~/.config/harnessd/harness.toml, else /etc/harnessd/harness.toml]
     #[arg(long, global = true, value_name = "FILE")]

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use nix::unistd::geteuid;
+use serde_json::Value;
 
 use crate::support::{Home, until};
 
@@ -261,7 +262,7 @@ fn wrong_arguments_are_told_as_json() {
 #[test]
 fn a_missing_configuration_is_said() {
     let mut home = Home::new("");
-    std::fs::remove_file(home.path(".config/harnessd/harness.toml")).unwrap();
+    fs::remove_file(home.path(".config/harnessd/harness.toml")).unwrap();
     home.start_daemon();
     let status = home.ok(&["status"]).out;
     assert!(status.contains("\nconfiguration: no file was found: nothing is to be run\n"), "{status}");
