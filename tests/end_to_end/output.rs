@@ -102,6 +102,10 @@ fn logs_of_a_harness_that_never_started_say_why() {
     let expected = "error: no run of harness `gone` has a log; its newest is `spawn-failed`: `/nowhere/at-all` does \
                     not exist\n  help: see `harnessd runs`\n";
     assert_eq!((said.code, said.err.as_str()), (1, expected));
+    // A harness that is declared and has runs is proposed once.
+    let said = home.harnessd(&["logs", "gome"]);
+    let expected = "error: no harness is named `gome`\n  help: did you mean `gone`?\n";
+    assert_eq!((said.code, said.err.as_str()), (1, expected));
     let said = home.harnessd(&["logs", "idle"]);
     let expected =
         "error: harness `idle` has no run yet\n  help: `harnessd start` it, or `--follow` to wait\n";

@@ -1,5 +1,6 @@
 //! `runs`: what ran, newest first (RUN-2). Reads the store itself.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use super::show::{missed, standing};
@@ -37,7 +38,8 @@ pub(in crate::cli) fn perform(
 /// A harness that is declared or has runs.
 pub(super) fn known(context: &Context, store: Option<&Store>, name: &str) -> Result<HarnessName, Failure> {
     let full = context.full_name(name)?;
-    let mut known: Vec<String> = store.map(Store::harnesses).transpose()?.unwrap_or_default();
+    let recorded = store.map(Store::harnesses).transpose()?.unwrap_or_default();
+    let mut known: BTreeSet<String> = recorded.into_iter().collect();
     let declared = context.load().configuration;
     known.extend(declared.iter().flat_map(|found| found.harnesses.keys()).map(ToString::to_string));
     match HarnessName::parse(&full) {
