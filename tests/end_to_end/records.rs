@@ -186,3 +186,21 @@ fn runs_and_logs_are_found_by_failure_and_time() {
     assert_eq!(home.ok(&["logs", "good", "--since", "1h"]).out, format!("{first}\n{last}\n"));
     assert_eq!(home.ok(&["logs", first]).out, format!("{first}\n"));
 }
+
+/// CTL-5: `list` shows what comes next: a firing takes the place of a retry that would come after it.
+#[test]
+fn a_firing_before_a_retry_is_what_comes_next() {
+    let mut home = Home::new(
+        "[daemon]\nbackoff_max = \"48h\"\n[harness.job]\ncmd = \"false\"\noneshot = true\nrestart = \"on-failure\"\n\
+         restart_delay = \"48h\"\nschedule = \"@every 20h\"\n",
+    );
+    home.set("TZ", "UTC");
+    home.start_daemon();
+    assert_eq!(home.harnessd(&["start", "job", "--wait"]).code, 1);
+    let job = home.harness("job");
+    let (firing, retry) = (job["next_firing"].as_str().unwrap(), job["waiting"]["until"].as_str().unwrap());
+    assert!(firing < retry, "{job}");
+    let shown = firing[..19].replace('T', " ");
+    let list = home.ok(&["list"]).out;
+    assert!(list.contains(&shown), "{shown}: {list}");
+}

@@ -44,7 +44,9 @@ fn waits(one: &HarnessView) -> &'static str {
 
 fn row(one: &HarnessView, out: &Output) -> Vec<String> {
     let changed = if one.changed { " (changed: restart to apply)" } else { "" };
-    let next = one.waiting.as_ref().and_then(|waiting| waiting.until).or(one.next_firing);
+    // A firing ends a wait.
+    let until = one.waiting.as_ref().and_then(|waiting| waiting.until);
+    let next = until.into_iter().chain(one.next_firing).min();
     let last = one.last_run.as_ref().and_then(|run| run.outcome);
     vec![
         one.name.to_string(),

@@ -177,7 +177,8 @@ fn an_unwritable_directory_is_said() {
         error.to_string(),
         format!("state store `{}`: cannot be written: permission denied", state.file())
     );
-    assert_eq!(error.body().help.as_deref(), Some("check owner and mode of the file and its directory"));
+    let help = "check owner and mode of the file and its directory, and whether its file system is mounted read-only";
+    assert_eq!(error.body().help.as_deref(), Some(help));
     assert_eq!(state.names(), [""; 0]);
 
     drop(state.open());
