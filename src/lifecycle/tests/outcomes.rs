@@ -140,8 +140,8 @@ fn an_endless_linger_timeout_is_no_deadline() {
     assert_eq!(rig.machine.deadline(), None);
 }
 
-/// RUN-0: what was stated before a stop was decided wins over it, whoever decided it; what follows is
-/// what that stop wants.
+/// RUN-0, RUN-8: what was stated before a stop was decided wins over it, whoever decided it; what follows
+/// is what that stop wants, and nobody says that it lingered.
 #[test]
 fn a_statement_before_a_stop_wins() {
     let slot = Wall(5);
@@ -158,12 +158,24 @@ fn a_statement_before_a_stop_wins() {
         rig.pass(SECOND * 10);
         assert_eq!(rig.tell(stop.clone())[0], Effect::StopTree(run), "{stop:?}");
         let effects = rig.exit(KILLED);
-        let end = End { lingered: true, ..End::new(Outcome::Ok, None) };
+        let end = End::new(Outcome::Ok, None);
         assert_eq!(ended(&effects), Some((run, end, Some(KILLED))), "{stop:?}");
         let follows = matches!(stop, Event::Restart(_) | Event::Fire { .. });
         assert_eq!(launch(&effects).is_some(), follows, "{stop:?}");
         assert_eq!(rig.state() == State::Stopped, !follows, "{stop:?}");
     }
+}
+
+/// RUN-8: who lingers is ended for that, whatever is asked of the harness while it is being ended.
+#[test]
+fn a_stop_while_a_lingering_agent_is_ended_changes_nothing_of_that() {
+    let mut rig = Rig::new(oneshot(RestartPolicy::No));
+    let run = rig.start();
+    rig.report(good());
+    rig.due();
+    rig.tell(Event::Stop(StopReason::Asked));
+    let end = End { lingered: true, ..End::new(Outcome::Ok, None) };
+    assert_eq!(ended(&rig.exit(KILLED)), Some((run, end, Some(KILLED))));
 }
 
 /// RUN-0: what is stated after a stop was decided changes nothing.
