@@ -83,6 +83,33 @@ fn without_a_time_the_pause_grows() {
     }
 }
 
+/// RUN-0: a time that is near, has come and is stated anew again and again is no busy loop: what is waited
+/// at least doubles from nothing over a second to half an hour; a time that is farther stands.
+#[test]
+fn a_near_time_that_is_stated_again_and_again_is_no_busy_loop() {
+    let wait = |rig: &mut Rig, ahead: Duration| {
+        rig.meet_limit(Outcome::RateLimited, Some(rig.now.wall + ahead));
+        let wait = rig.until_due();
+        rig.due();
+        rig.spawn();
+        wait
+    };
+    let beyond = |wait: Duration, least: Duration| wait >= least && wait <= least + (least / 10).min(MINUTE * 5);
+    let mut rig = Rig::new(oneshot(RestartPolicy::OnFailure));
+    rig.start();
+    for least in [3, 3, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1800, 1800, 1800].map(Duration::from_secs) {
+        let waited = wait(&mut rig, SECOND * 3);
+        assert!(beyond(waited, least), "{waited:?}, not {least:?}");
+    }
+    let waited = wait(&mut rig, HOUR * 5);
+    assert!(beyond(waited, HOUR * 5), "{waited:?}");
+    rig.exit(BAD);
+    rig.due();
+    rig.spawn();
+    let waited = wait(&mut rig, SECOND * 3);
+    assert!(beyond(waited, SECOND * 3), "{waited:?}: anything else forgets that");
+}
+
 /// LIF-4: a limit is no failed attempt, no part of a crash loop, and lets no delay grow.
 #[test]
 fn limits_are_never_spent_as_crashes() {
