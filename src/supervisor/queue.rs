@@ -27,7 +27,7 @@ pub(super) struct Place {
 impl Place {
     /// Where the runs of a harness wait for one another.
     pub(super) fn of(harness: &Harness) -> Option<Self> {
-        harness.exclusive.then(|| Self { workdir: harness.workdir.clone() })
+        harness.exclusive.then(|| Self { workdir: harness.workdir.clone().filter(|_| !harness.at_home) })
     }
 }
 

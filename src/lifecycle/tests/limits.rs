@@ -94,7 +94,8 @@ fn a_near_time_that_is_stated_again_and_again_is_no_busy_loop() {
         rig.spawn();
         wait
     };
-    let beyond = |wait: Duration, least: Duration| wait >= least && wait <= least + (least / 10).min(MINUTE * 5);
+    let beyond =
+        |wait: Duration, least: Duration| wait >= least && wait <= least + (least / 10).min(MINUTE * 5);
     let mut rig = Rig::new(oneshot(RestartPolicy::OnFailure));
     rig.start();
     for least in [3, 3, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1800, 1800, 1800].map(Duration::from_secs) {
