@@ -77,6 +77,8 @@ pub enum Event {
         /// What it states.
         report: Report,
     },
+    /// The agent goes on after it had stated its result: that was not its end.
+    Resumed(RunId),
     /// Nothing of the run is alive.
     Emptied {
         /// The run.

@@ -119,6 +119,31 @@ fn the_last_statement_counts() {
     assert_eq!(verdict(&rig.exit(KILLED)), Some((Outcome::Ok, None)));
 }
 
+/// RUN-0, RUN-8: an agent that goes on after its statement does not linger: its silence is watched again,
+/// and what it had stated counts no more.
+#[test]
+fn who_goes_on_after_a_statement_does_not_linger() {
+    let idle_timeout = Some(SECOND * 60);
+    let mut rig = Rig::new(Policy { idle_timeout, ..oneshot(RestartPolicy::No) });
+    let run = rig.start();
+    rig.report(states(Outcome::Overloaded));
+    rig.pass(SECOND * 20);
+    assert_eq!(rig.tell(Event::Resumed(run)), []);
+    assert_eq!(rig.until_due(), SECOND * 60);
+    rig.pass(SECOND * 50);
+    assert_eq!(rig.tell(Event::Due), []);
+    rig.tell(Event::Stop(StopReason::Asked));
+    assert_eq!(rig.tell(Event::Resumed(run)), []);
+    assert_eq!(verdict(&rig.exit(KILLED)), Some((Outcome::Stopped, Some("asked to stop"))));
+
+    // One that has stated nothing goes on as before, and one that is over is not revived.
+    let next = rig.start();
+    rig.pass(SECOND * 20);
+    assert_eq!((rig.tell(Event::Resumed(next)), rig.until_due()), (Vec::new(), SECOND * 40));
+    rig.report(good());
+    assert_eq!((rig.tell(Event::Resumed(run)), rig.until_due()), (Vec::new(), SECOND * 30));
+}
+
 /// RUN-8: `linger_timeout` 0 stops at once after the statement.
 #[test]
 fn no_linger_timeout_stops_at_once() {
