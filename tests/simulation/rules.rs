@@ -112,10 +112,8 @@ impl Rules {
     }
 
     pub(crate) fn hear(&mut self, event: &Event) {
-        match event {
-            Event::Reported { run, .. } => drop(self.stated.insert(*run)),
-            Event::Resumed { run } => drop(self.stated.remove(run)),
-            _ => {}
+        if let Event::Reported { run, .. } = event {
+            self.stated.insert(*run);
         }
     }
 
