@@ -195,3 +195,20 @@ fn a_limit_and_then_another_process() {
     assert!(matches!(rig.machine.waits(), Some(Wait::Backoff(_))), "{:?}", rig.machine.waits());
     assert!(near(rig.until_due(), SECOND));
 }
+
+/// SCH-4, SCH-8: a firing takes the place of a wait for a stated time, too: what it meets is recorded, and
+/// the wait that follows is its own.
+#[test]
+fn a_firing_does_not_wait_for_a_stated_time() {
+    let mut rig = Rig::new(oneshot(RestartPolicy::OnFailure));
+    rig.start();
+    let until = rig.now.wall + HOUR * 5;
+    rig.meet_limit(Outcome::RateLimited, Some(until));
+    rig.pass(HOUR);
+    let fire = Event::Fire { slot: rig.now.wall, overlap: Firing::Skip };
+    assert_eq!(launch(&rig.tell(fire)), Some((Trigger::Schedule, 1)));
+    assert_eq!((rig.machine.deadline(), rig.machine.wall_deadline()), (None, None));
+    rig.spawn();
+    rig.meet_limit(Outcome::RateLimited, Some(until));
+    assert!(rig.until_due() >= HOUR * 4 && rig.until_due() <= HOUR * 4 + MINUTE * 5, "{:?}", rig.until_due());
+}

@@ -92,3 +92,97 @@ fn a_snapshot_of_nothing_is_an_empty_fleet() {
     let nothing = configuration([]);
     assert!(Supervisor::restore(snapshot, &nothing, 1).agrees_with(&nothing));
 }
+
+/// A fleet that waits for everything that there is to wait for.
+fn waiting() -> (Arc<Configuration>, Rig) {
+    use super::catch_up::timed;
+    use crate::schedule::CatchUp;
+
+    let exclusive = |text, workdir: Option<&str>| Harness {
+        exclusive: true,
+        at_home: true,
+        workdir: workdir.map(Into::into),
+        ..oneshot(text)
+    };
+    let retried = |text| with_restart(oneshot(text), RestartPolicy::OnFailure);
+    let all = [
+        enabled("parked"),
+        retried("limited"),
+        exclusive("home", None),
+        exclusive("home2", Some("/home/me")),
+        oneshot("room"),
+        scheduled("awaited", "@every 1h", Overlap::Queue),
+        timed("owes", "*/30 * * * *", Tz::UTC, |one| one.catch_up = CatchUp::All),
+        timed("spread", "@hourly", Tz::UTC, |one| one.jitter = MINUTE * 20),
+    ];
+    let mut next = Arc::unwrap_or_clone(configuration(all));
+    next.daemon.max_parallel_runs = Some(4);
+    let next = Arc::new(next);
+    let mut rig = Rig::boot([]);
+    rig.tell(Event::Configure(Arc::clone(&next)));
+    rig.spawn("parked");
+    rig.exit_stating("parked", BAD, states(Outcome::AuthRequired));
+    for _ in 0..2 {
+        rig.start("limited", false);
+        rig.spawn("limited");
+        let until = Some(rig.now.wall + HOUR * 3 + Duration::from_micros(7));
+        rig.exit_stating("limited", BAD, Report { until, ..states(Outcome::RateLimited) });
+    }
+    for text in ["home", "awaited", "owes"] {
+        rig.start(text, false);
+        rig.spawn(text);
+    }
+    rig.set_clock(NOON + MINUTE * 65 + Duration::from_micros(3));
+    rig.tell(Event::Tick);
+    for text in ["spread", "home2", "room"] {
+        rig.start(text, true);
+    }
+    let reasons = ["parked", "limited", "home2", "room"];
+    let reasons = reasons.map(|text| rig.fleet.view(&name(text)).unwrap().waiting.map(|one| one.reason));
+    use crate::wire::WaitingReason::{Limit, Login, Queue, Workdir};
+    assert_eq!(reasons, [Some(Login), Some(Limit), Some(Workdir), Some(Queue)]);
+    assert!(rig.fleet.slots[&name("awaited")].awaited.is_some());
+    assert_eq!(
+        rig.fleet.problems(rig.now.wall).iter().filter(|one| one.reason.starts_with("late")).count(),
+        1
+    );
+    (next, rig)
+}
+
+/// CTL-11: whatever a harness waits for, the successor decides from then on what the predecessor would have.
+#[test]
+fn a_successor_decides_as_its_predecessor_would_have() {
+    let (configuration, mut rig) = waiting();
+    let mut restored = across(&rig, &configuration);
+    assert_eq!(restored.views(), rig.fleet.views());
+    let both = |rig: &mut Rig, restored: &mut Supervisor, event: Event| {
+        rig.tell(event.clone());
+        assert_eq!(restored.handle(event, rig.now), rig.effects);
+        assert_eq!(restored.wall_deadline(), rig.fleet.wall_deadline());
+        assert_eq!(restored.deadline(), rig.fleet.deadline());
+    };
+    let mut launched = 0;
+    for round in 0..40 {
+        let runs: Vec<_> =
+            rig.fleet.views().into_iter().filter_map(|view| Some((view.run?, view.state))).collect();
+        for (run, state) in runs {
+            both(
+                &mut rig,
+                &mut restored,
+                if state == State::Running { Event::Exited { run, status: GOOD } } else { spawned(run) },
+            );
+            launched += rig.launches().len();
+            both(&mut rig, &mut restored, Event::Emptied { run, rest: Rest::default() });
+            launched += rig.launches().len();
+        }
+        if round == 20 {
+            both(&mut rig, &mut restored, Event::LoginChanged { harness: name("parked") });
+            launched += rig.launches().len();
+        }
+        rig.pass(MINUTE * 7);
+        both(&mut rig, &mut restored, Event::Tick);
+        launched += rig.launches().len();
+    }
+    assert!(launched > 20, "{launched} launches are too few");
+    assert_eq!(restored.views(), rig.fleet.views());
+}
