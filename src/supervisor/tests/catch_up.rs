@@ -400,3 +400,33 @@ fn a_clock_that_was_ahead_when_it_was_armed_parks_nothing() {
     let rig = Rig::boot_at(NOON, fleet(), store.remembered());
     assert_eq!((rig.effects.len(), rig.fleet.wall_deadline()), (0, Some(slot + HOUR)));
 }
+
+/// SCH-5, RUN-0: under `all`, what was missed while a harness is parked is skipped slot by slot at once, and
+/// what was missed while it waits to be tried again takes the place of that.
+#[test]
+fn what_is_owed_does_not_wait_for_one_that_rests() {
+    let all = |policy| with_restart(caught_up("a", "@hourly", CatchUp::All), policy);
+    let missed = |rig: &mut Rig| {
+        rig.set_clock(NOON + MINUTE * 200);
+        rig.tell(Event::Tick);
+    };
+    let mut rig = Rig::boot([all(RestartPolicy::No)]);
+    rig.tick_after(MINUTE * 30);
+    rig.spawn("a");
+    rig.exit_stating("a", BAD, states(Outcome::AuthRequired));
+    missed(&mut rig);
+    let slots: Vec<_> = rig.skipped().iter().map(|run| (run.planned_at.unwrap(), run.outcome)).collect();
+    assert_eq!(slots, [90, 150].map(|minutes| (NOON + MINUTE * minutes, Some(Outcome::Skipped))));
+    assert_eq!((rig.launches(), rig.fleet.problems(rig.now.wall).len()), (Vec::new(), 1));
+
+    for outcome in [Outcome::Failed, Outcome::RateLimited] {
+        let mut rig = Rig::boot([all(RestartPolicy::OnFailure)]);
+        rig.tick_after(MINUTE * 30);
+        rig.spawn("a");
+        let until = Some(rig.now.wall + HOUR * 24);
+        rig.exit_stating("a", BAD, Report { until, ..states(outcome) });
+        assert_eq!(rig.state("a"), State::Backoff);
+        missed(&mut rig);
+        assert_eq!(rig.launches(), [("a".to_owned(), Trigger::CatchUp, 1)]);
+    }
+}
