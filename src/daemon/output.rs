@@ -211,6 +211,21 @@ impl Daemon {
         }
     }
 
+    /// Reads the outputs whose silence is bounded, before anybody is ended for one.
+    pub(super) fn hear_watched(&mut self) {
+        let told =
+            self.live.iter().filter(|(_, live)| live.output.as_ref().is_some_and(|output| output.told));
+        for run in told.map(|(run, _)| *run).collect::<Vec<_>>() {
+            let token = self.live.get(&run).and_then(|live| live.output.as_ref()?.token);
+            // In its place the loop would remove what has nothing more to say.
+            if matches!(self.read_from(run), PostAction::Remove)
+                && let Some(token) = token
+            {
+                self.handle.remove(token);
+            }
+        }
+    }
+
     fn read_from(&mut self, run: RunId) -> PostAction {
         let echo = self.echo.clone();
         let Some(output) = self.live.get_mut(&run).and_then(|live| live.output.as_mut()) else {
