@@ -119,6 +119,8 @@ impl Daemon {
             self.supervisor = Supervisor::restore(document.fleet, &configuration, entropy::seed());
         }
         let parked = self.supervisor.parked();
+        self.parking.harnesses = document.logins;
+        self.parking.harnesses.retain(|name, _| parked.iter().any(|harness| harness.name == *name));
         self.effects.extend(parked.into_iter().map(|harness| Effect::Park { harness }));
         self.removed = document.removed.iter().map(|remnant| remnant.revive(&configuration)).collect();
         for live in document.live {
