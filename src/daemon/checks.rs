@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 use super::state::{Daemon, Main};
+use crate::adapter::masked;
 use crate::base::RunId;
 use crate::host::process::spawn_into;
 use crate::launch::check_spec;
@@ -33,7 +34,7 @@ impl Daemon {
         else {
             return Err("the run was started without a check".to_owned());
         };
-        let command = check.command.join(" ").replace(char::is_control, " ");
+        let command = masked(check.command.clone()).join(" ").replace(char::is_control, " ");
         output.note(&format!("check: {command}"), self.echo.as_ref());
         let started = check_spec(&check.command, conditions, &self.around)
             .map_err(|cause| cause.to_string())
