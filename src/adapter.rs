@@ -42,7 +42,7 @@ pub use error::{LONGEST_ARGUMENT, SynthesisError};
 pub use model::Adapter;
 pub use options::{Fulfilment, OptionKey, PromptOptions};
 pub use registry::{Registry, TableProblem};
-pub use secrets::masked;
+pub use secrets::{masked, masked_value};
 pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
 pub use synthesis::{Invocation, Synthesis};
 pub use view::{AgentView, Supports};

@@ -58,6 +58,12 @@ pub fn masked(words: Vec<String>) -> Vec<String> {
     words.into_iter().map(one).collect()
 }
 
+/// The value of a variable, unless it is a secret.
+#[must_use]
+pub fn masked_value(name: &str, value: &str) -> String {
+    if is_secret(name) { MASK.to_owned() } else { masked_word(value) }
+}
+
 /// A word without its secrets; it may be a line for a shell, which holds words itself.
 fn masked_word(word: &str) -> String {
     // A header's value may have several words: `Authorization: Bearer …`.

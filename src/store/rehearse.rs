@@ -28,7 +28,9 @@ impl Store {
 }
 
 fn migrate_copy(dir: &Utf8Path) -> Result<(), StoreError> {
-    let beside = dir.join(format!("rehearsal-{}", std::process::id()));
+    let beside = dir.join("rehearsal");
+    // One that was killed has left it; a daemon tries one program at a time.
+    let _removed = fs::remove_dir_all(&beside);
     let done = copy(&dir.join(FILE), &beside).and_then(|()| Store::open(&beside).map(drop));
     // What stays of a copy is in nobody's way, and whether it could be made matters more.
     let _removed = fs::remove_dir_all(&beside);

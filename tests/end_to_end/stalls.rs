@@ -12,7 +12,7 @@ use nix::sys::ptrace;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
-use crate::support::{Home, path_with, until};
+use crate::support::{Home, copy, path_with, until};
 
 /// What a run may be silent for, and how long the daemon stands still: longer.
 const SILENCE: Duration = Duration::from_secs(4);
@@ -30,13 +30,11 @@ fn talker() -> Home {
 
 /// A program in the daemon's place that does `script` before it takes over, and then is the one that was built.
 fn replace(program: &Path, script: &str) {
-    let new = program.with_extension("new");
+    let (text, new) = (program.with_extension("text"), program.with_extension("new"));
     let built = env!("CARGO_BIN_EXE_harnessd");
-    fs::write(
-        &new,
-        format!("#!/bin/sh\nif [ -n \"$HARNESSD_HANDOVER\" ]; then {script}; fi\nexec '{built}' \"$@\"\n"),
-    )
-    .unwrap();
+    let begins = format!("#!/bin/sh\nif [ -n \"$HARNESSD_HANDOVER\" ]; then {script}; fi\n");
+    fs::write(&text, format!("{begins}exec '{built}' \"$@\"\n")).unwrap();
+    copy(&text, &new);
     fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
     fs::rename(new, program).unwrap();
 }
@@ -73,6 +71,31 @@ fn a_slow_successor_takes_no_run_for_silent() {
         let run = home.ended_run("a");
         assert_eq!((&run["outcome"], run.get("cause")), (&"ok".into(), None), "{run}");
     });
+}
+
+/// CTL-11: a successor that cannot write the store goes on with what runs; records wait until it can.
+#[test]
+fn a_successor_that_cannot_write_the_store_takes_over() {
+    let mut home = Home::new("[harness.a]\ncmd = \"sleep\"\nargs = [\"600\"]\n");
+    home.write("empty", "");
+    home.for_an_ordinary_user();
+    let program = match nix::unistd::geteuid().is_root() {
+        true => home.path("the-program"),
+        false => home.use_a_copy(),
+    };
+    home.start_daemon();
+    home.ok(&["start", "a"]);
+    let pid = home.pid("a");
+    let store = home.path(".local/state/harnessd/state.db");
+    replace(&program, &format!("chmod 0400 '{}'", store.display()));
+    let trouble = |home: &Home| home.ok(&["status", "--json"]).json()["trouble"].to_string();
+    home.ok(&["reexec"]);
+    assert!(trouble(&home).contains("records wait in memory"), "{}", trouble(&home));
+    assert_eq!(home.pid("a"), pid);
+    home.ok(&["stop", "a", "--wait"]);
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o600)).unwrap();
+    until("the records are written", || (trouble(&home) == "[]").then_some(()));
+    assert_eq!(home.ended_run("a")["outcome"], "stopped");
 }
 
 /// RUN-0, CTL-11: a login that is made between two programs is noticed.
