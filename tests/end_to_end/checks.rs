@@ -139,6 +139,11 @@ fn a_check_crosses_a_re_execution() {
     let mut home = checked(&waits("go"), &check, "");
     home.start_daemon();
     home.ok(&["start", "a"]);
+    // The next run is to be checked otherwise, and to do something else.
+    let text = home.read(".config/harnessd/harness.toml");
+    home.configure(
+        &text.replace("echo checks", "echo differs").replace("sleep 0.05; done'", "sleep 0.06; done'"),
+    );
     home.ok(&["reexec"]);
     home.write("w/go", "");
     until("it is checked", || home.path("w/checking").exists().then_some(()));

@@ -138,13 +138,12 @@ fn a_flipped_version_loses_nothing() {
 fn an_older_store_that_calls_itself_current_loses_nothing() {
     let state = State::new();
     fs::create_dir(&state.dir).unwrap();
-    let raw = state.raw();
-    crate::store::schema::make(&raw, 1);
-    raw.execute_batch("INSERT INTO intents VALUES ('a', 1); PRAGMA user_version = 2").unwrap();
-    drop(raw);
+    fs::copy("tests/data/state/v1/state.db", state.file()).unwrap();
+    state.raw().execute_batch("PRAGMA user_version = 2").unwrap();
+    let recorded: usize = state.raw().query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
     let (store, replaced) = Store::open_or_replace(&state.dir).unwrap();
-    assert_eq!(replaced.map(|replaced| replaced.intents), Some(1));
-    assert!(store.remembered().unwrap().intents[&name("a")]);
+    assert_eq!(replaced.map(|replaced| replaced.runs), Some(recorded));
+    assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), recorded);
 }
 
 /// A check that could not have a page tells of a disk that fails or of memory that is short, and of no damage.
