@@ -8,10 +8,10 @@ use rusqlite::{Connection, OpenFlags};
 use super::{FILE, Store, StoreError, StoreProblem};
 
 impl Store {
-    /// Whether the store is open for reading only.
+    /// Whether the store is open for reading only, or seems to be, since its last write was refused.
     #[must_use]
     pub const fn is_read_only(&self) -> bool {
-        self.writer.is_none()
+        self.writer.is_none() || self.refused
     }
 
     /// Opens the store in `dir` as another process's daemon uses it, for reading only; one with an older
