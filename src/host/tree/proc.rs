@@ -14,7 +14,7 @@ use crate::base::RunId;
 /// The parent of all kernel threads, where they are seen at all.
 const KERNEL_THREADS: i32 = 2;
 /// So often an environment must be empty before it counts as such.
-const LOOKS: usize = 20;
+const LOOKS: usize = 3;
 /// How often and how long it is waited for an `exec` to be over. It may have to read its program from a
 /// busy disk.
 const EXEC_LOOKS: usize = 500;
@@ -56,6 +56,21 @@ fn read(path: &str, expected: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(expected);
     File::open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads a file by one call: of a process that executes another program the rest of an environment is
+/// gone by a second one.
+fn at_once(path: &str) -> io::Result<Vec<u8>> {
+    let mut size = 32 * 1024;
+    loop {
+        let mut bytes = vec![0; size];
+        let count = File::open(path)?.read(&mut bytes)?;
+        if count < size {
+            bytes.truncate(count);
+            return Ok(bytes);
+        }
+        size *= 8;
+    }
 }
 
 /// Reads a line of `/proc/PID/stat`. The second field is the program's name in
@@ -140,7 +155,7 @@ fn environment_of(pid: i32) -> Option<Vec<u8>> {
     let path = format!("/proc/{pid}/environ");
     let mut empty = 0;
     for _ in 0..EXEC_LOOKS {
-        let environment = fs::read(&path).ok()?;
+        let environment = at_once(&path).ok()?;
         if !environment.is_empty() {
             return Some(environment);
         }
@@ -157,16 +172,17 @@ fn environment_of(pid: i32) -> Option<Vec<u8>> {
     Some(Vec::new())
 }
 
-/// Whether a line of `/proc/PID/stat` is that of a process whose new memory holds no environment yet.
+/// Whether a line of `/proc/PID/stat` is that of a process whose new memory is not laid out yet: the
+/// kernel notes where the environment lies before it notes where the code begins.
 fn in_exec(line: &[u8]) -> bool {
     let Some(name_end) = line.iter().rposition(|byte| *byte == b')') else { return false };
     let rest = String::from_utf8_lossy(&line[name_end + 1..]);
     let mut fields = rest.split_ascii_whitespace();
     let zombie = fields.next().is_none_or(|state| matches!(state, "Z" | "X" | "x"));
-    // The flags are field 9, the end of the environment is field 51.
+    // The flags are field 9, the start of the code is field 26.
     let flags = fields.nth(5).and_then(|flags| flags.parse::<u64>().ok());
-    let end = fields.nth(41);
-    !zombie && flags.is_some_and(|flags| flags & KERNEL_THREAD == 0) && end == Some("0")
+    let code = fields.nth(16);
+    !zombie && flags.is_some_and(|flags| flags & KERNEL_THREAD == 0) && code == Some("0")
 }
 
 /// The run or the errand that a process says it belongs to, by the environment that it was executed
@@ -251,10 +267,10 @@ mod tests {
     /// LIF-5: a process without an environment is told from one that has none yet.
     #[test]
     fn a_process_in_the_middle_of_an_exec_is_told() {
-        let line = |state: &str, flags: u64, env_end: u64| {
+        let line = |state: &str, flags: u64, code: u64| {
             let before = "1 2 3 4 5".to_owned();
-            let between = vec!["9"; 41].join(" ");
-            format!("7 (a) b) {state} {before} {flags} {between} {env_end} 0\n").into_bytes()
+            let between = vec!["9"; 16].join(" ");
+            format!("7 (a) b) {state} {before} {flags} {between} {code} 9 9\n").into_bytes()
         };
         assert!(in_exec(&line("R", 0x0040_0000, 0)));
         assert!(!in_exec(&line("R", 0x0040_0000, 0x7ffc_1234)));
