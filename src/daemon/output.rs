@@ -210,6 +210,21 @@ impl Daemon {
         }
     }
 
+    /// Reads the outputs whose silence is bounded, or that state a result, before anybody is ended for want of it.
+    pub(super) fn hear_watched(&mut self) {
+        let matters = |output: &Output| output.told || output.reading.is_some();
+        let told = self.live.iter().filter(|(_, live)| live.output.as_ref().is_some_and(matters));
+        for run in told.map(|(run, _)| *run).collect::<Vec<_>>() {
+            let token = self.live.get(&run).and_then(|live| live.output.as_ref()?.token);
+            // In its place the loop would remove what has nothing more to say.
+            if matches!(self.read_from(run), PostAction::Remove)
+                && let Some(token) = token
+            {
+                self.handle.remove(token);
+            }
+        }
+    }
+
     fn read_from(&mut self, run: RunId) -> PostAction {
         let echo = self.echo.clone();
         let Some(output) = self.live.get_mut(&run).and_then(|live| live.output.as_mut()) else {

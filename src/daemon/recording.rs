@@ -24,7 +24,8 @@ impl Daemon {
     /// Commits records, those of earlier failures first; what fails is kept and said.
     pub(super) fn commit(&mut self, records: Vec<Record>) {
         self.backlog.extend(records);
-        if self.backlog.is_empty() {
+        if self.backlog.is_empty() || self.store_trouble.is_some() && self.store.is_read_only() {
+            // Until it can be opened for writing again, its trouble is what it was.
             return;
         }
         let done = match self.store.commit(&self.backlog) {
@@ -96,9 +97,11 @@ impl Daemon {
     /// The last tries to store what could not be stored; what is lost for good is said, one by one.
     pub(super) fn write_backlog(&mut self) -> Result<(), DaemonError> {
         let start = Instant::now();
+        self.mend_store();
         self.commit(Vec::new());
         while !self.backlog.is_empty() && start.elapsed() < LAST_TRIES {
             thread::sleep(Duration::from_millis(50));
+            self.mend_store();
             self.commit(Vec::new());
         }
         for record in &self.backlog {
