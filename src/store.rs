@@ -44,6 +44,8 @@ pub struct Store {
     /// None: for reading only; each question opens the file anew, so that
     /// nothing is held in between.
     writer: Option<connect::Writer>,
+    /// Whether the last write was refused for good: only one that is opened anew may be written.
+    refused: bool,
 }
 
 impl Store {
@@ -56,7 +58,7 @@ impl Store {
     pub fn open(dir: &Utf8Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
         match connect::writer(&path) {
-            Ok(writer) => Ok(Self { path, writer: Some(writer) }),
+            Ok(writer) => Ok(Self { path, writer: Some(writer), refused: false }),
             Err(problem) => Err(StoreError { path, problem }),
         }
     }
@@ -69,7 +71,7 @@ impl Store {
     pub fn open_read(dir: &Utf8Path) -> Result<Option<Self>, StoreError> {
         let path = dir.join(FILE);
         match connect::look(&path, |_| Ok(())) {
-            Ok(Some(())) => Ok(Some(Self { path, writer: None })),
+            Ok(Some(())) => Ok(Some(Self { path, writer: None, refused: false })),
             Ok(None) => Ok(None),
             Err(problem) => Err(StoreError { path, problem }),
         }
@@ -293,6 +295,8 @@ impl Store {
             Some(writer) => transact(&mut writer.connection, flushed, work),
             None => Err(StoreProblem::ReadOnly),
         };
+        // SQLite goes on with a log that it once could open for reading only, whatever its mode is by now.
+        self.refused = matches!(done, Err(StoreProblem::NotWritable(_)));
         done.map_err(|problem| StoreError { path: self.path.clone(), problem })
     }
 }

@@ -119,6 +119,7 @@ impl Supervisor {
             Event::Reported { run, report } => {
                 self.of_run(run, Order::Reported { run, report }, &mut turn);
             }
+            Event::Resumed { run } => self.of_run(run, Order::Resumed(run), &mut turn),
             Event::Emptied { run, rest } => self.emptied(run, rest, &mut turn),
             Event::CheckRefused { run, cause } => {
                 self.of_run(run, Order::CheckRefused { run, cause }, &mut turn);

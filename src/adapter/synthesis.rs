@@ -1,7 +1,7 @@
 //! From an adapter and what a harness wants to the exact command.
 //!
 //! Invariant: the prompt reaches the agent byte for byte or not at all, and
-//! stands in nothing that is shown; no placeholder of a template is left over.
+//! stands in nothing that is shown, nor does a secret (CTL-12); no placeholder of a template is left over.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,7 @@ use super::merge::{join, join_documents};
 use super::model::{Adapter, JsonVariables, Launch};
 use super::options::{PromptOptions, spell};
 use super::place::resolve;
+use super::secrets::masked;
 use super::skills::{Handover, Told, hand_over};
 use super::template::{fill, holes};
 
@@ -43,7 +44,7 @@ pub struct Invocation<'a> {
 pub struct Synthesis {
     /// The command; its first word is the program before it is looked up.
     pub argv: Vec<String>,
-    /// The same without the prompt.
+    /// The same without the prompt and without secrets.
     pub shown: Vec<String>,
     /// Variables that the adapter sets. See [`Synthesis::environment`].
     pub env: BTreeMap<String, String>,
@@ -161,7 +162,7 @@ impl Adapter {
         env.extend(told.json_env.into_iter().map(|(name, value)| (name, value.to_string())));
         let Words { argv, shown } = words;
         bounded(&argv, &env)?;
-        Ok(Synthesis { argv, shown, env, json, stdin, documents: told.documents, report })
+        Ok(Synthesis { argv, shown: masked(shown), env, json, stdin, documents: told.documents, report })
     }
 
     /// The template for a prompt, and whether it goes by standard input.

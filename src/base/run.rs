@@ -112,6 +112,29 @@ words! {
     }
 }
 
+impl Outcome {
+    /// Whether something did not go as it should. Nothing went wrong with a run that somebody or a
+    /// later firing ended, nor with a slot that was skipped because the run before it was still active.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        match self {
+            Self::Ok | Self::Stopped | Self::Replaced | Self::Skipped => false,
+            Self::Failed
+            | Self::RateLimited
+            | Self::Overloaded
+            | Self::AuthRequired
+            | Self::MaxTurns
+            | Self::Budget
+            | Self::CheckFailed
+            | Self::Timeout
+            | Self::NoOutput
+            | Self::SpawnFailed
+            | Self::Missed
+            | Self::Lost => true,
+        }
+    }
+}
+
 words! {
     /// Why a run began (RUN-1).
     Trigger as "trigger" {

@@ -46,6 +46,11 @@ impl Add<Duration> for Mono {
 #[serde(try_from = "String", into = "String")]
 pub struct Wall(pub i64);
 
+/// The first microsecond of the year 0.
+const YEAR_0: i64 = -62_167_219_200_000_000;
+/// The last microsecond of the year 9999.
+const YEAR_9999: i64 = 253_402_300_799_999_999;
+
 impl Wall {
     /// The instant as a calendar value; out of chrono's range it is the nearest one inside.
     #[must_use]
@@ -69,10 +74,11 @@ impl Wall {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// RFC 3339 in UTC with milliseconds: how times stand in JSON.
+    /// RFC 3339 in UTC with milliseconds: how times stand in JSON. It knows the years 0 to 9999; of a time
+    /// outside of them (an agent may state any) the nearest one is written, so that it can be read again.
     #[must_use]
     pub fn rfc3339(self) -> String {
-        self.utc().to_rfc3339_opts(SecondsFormat::Millis, true)
+        Self(self.0.clamp(YEAR_0, YEAR_9999)).utc().to_rfc3339_opts(SecondsFormat::Millis, true)
     }
 
     /// Reads RFC 3339 with any offset.
@@ -176,5 +182,23 @@ mod tests {
         let at = Wall::parse_rfc3339("2026-11-30T13:00:00.250+01:00").unwrap();
         assert_eq!(at.rfc3339(), "2026-11-30T12:00:00.250Z");
         assert_eq!(Wall::parse_rfc3339(&at.rfc3339()), Ok(at));
+    }
+
+    /// CTL-11: whatever time an agent states, what is written of it can be read.
+    #[test]
+    fn every_wall_time_can_be_read_again() {
+        let day = 86_400_000_000;
+        for (at, text) in [
+            (i64::MIN, "0000-01-01T00:00:00.000Z"),
+            (super::YEAR_0 - day, "0000-01-01T00:00:00.000Z"),
+            (super::YEAR_0, "0000-01-01T00:00:00.000Z"),
+            (super::YEAR_0 + day, "0000-01-02T00:00:00.000Z"),
+            (super::YEAR_9999 - day, "9999-12-30T23:59:59.999Z"),
+            (super::YEAR_9999 + 1, "9999-12-31T23:59:59.999Z"),
+            (i64::MAX, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Wall(at).rfc3339(), text, "{at}");
+            assert!(Wall::parse_rfc3339(text).is_ok(), "{text}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::Context;
 use super::fit::SCHEDULED_TIMEOUT;
 use super::model::{Declared, Harness, PromptSource, Watch, Work};
+use crate::adapter::{masked, masked_value};
 use crate::base::{duration_text, signal_name};
 
 /// The value of a resolved key.
@@ -40,8 +41,11 @@ pub fn definition_json(harness: &Harness) -> Value {
             Shown::Switch(switch) => switch.into(),
             Shown::Number(number) => number.into(),
             Shown::Time(duration) => duration_text(duration).into(),
-            Shown::List(list) => json!(list),
-            Shown::Table(table) => json!(table),
+            Shown::List(list) => json!(masked(list.iter().map(|word| (*word).to_owned()).collect())),
+            Shown::Table(table) => {
+                let shown = table.iter().map(|(name, value)| (name, masked_value(name, value)));
+                json!(shown.collect::<BTreeMap<_, _>>())
+            }
         };
         all.insert(key.to_owned(), value);
     };

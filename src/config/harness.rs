@@ -18,7 +18,7 @@ use super::fit;
 use super::keys::HARNESS_KEYS;
 use super::layers::{Layer, dict_of, extract};
 use super::model::{Declared, Harness, Mode, Origin, Project};
-use super::path::resolve;
+use super::path::{plain, resolve};
 use super::raw::RawHarness;
 use super::scalar::Element;
 use super::scope::Scope;
@@ -191,6 +191,7 @@ fn assemble(
         work: parts.work,
         enabled: parts.enabled,
         restart_delay: raw.restart_delay.as_ref().map_or(Duration::from_secs(1), |delay| delay.0.0),
+        at_home: parts.workdir.as_ref().is_none_or(|workdir| *workdir == plain(context.home)),
         workdir: parts.workdir,
         env_file: path_of(raw.env_file.as_deref(), file, context.home),
         env,

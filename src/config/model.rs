@@ -239,6 +239,8 @@ pub struct Harness {
     pub restart_delay: Duration,
     /// Absolute working directory; none: see LIF-7.
     pub workdir: Option<Utf8PathBuf>,
+    /// Whether it works in the home directory, named or not.
+    pub at_home: bool,
     /// Absolute path of the environment file.
     pub env_file: Option<Utf8PathBuf>,
     /// Variables of the harness's own table, over `[defaults]`.

@@ -51,8 +51,7 @@ pub(super) fn notify(file: &File) -> (Option<Arc<Notify>>, Vec<Diagnostic>) {
 /// The outcomes that `on` lists, each once; with no list those that ask for a person.
 fn outcomes(scope: &mut Scope<'_>, list: Option<&[Element]>) -> Vec<Outcome> {
     let Some(list) = list else {
-        let quiet = [Outcome::Ok, Outcome::Stopped, Outcome::Replaced, Outcome::Skipped];
-        return Outcome::ALL.iter().copied().filter(|outcome| !quiet.contains(outcome)).collect();
+        return Outcome::ALL.iter().copied().filter(|outcome| outcome.is_failure()).collect();
     };
     elements(scope, "on", Some(list));
     let mut outcomes = Vec::new();

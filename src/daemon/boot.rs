@@ -115,9 +115,9 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     // A disk that is full, or another process's transaction, is no reason not to start.
     let waiting = store.commit(&lost).err().map(|cause| (cause, lost));
     let owner = errand_owner(&state);
-    let errands = owner.as_deref().map_or(0, tree::end_errands_of);
+    let errands = owner.as_deref().map_or(0, |owner| tree::end_lost_errands(owner, true));
     if errands > 0 {
-        warn!(processes = errands, "commands of an earlier daemon are killed");
+        warn!(processes = errands, "commands of an earlier daemon, or of a `harnessd once`, are killed");
     }
     let known = store.remembered()?;
     let remembered =

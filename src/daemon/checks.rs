@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 use super::state::{Daemon, Main};
+use crate::adapter::masked;
 use crate::base::RunId;
 use crate::host::process::spawn_into;
 use crate::launch::check_spec;
@@ -26,16 +27,12 @@ impl Daemon {
         let harness = self.live.get(&run).map(|live| Arc::clone(&live.harness)).ok_or(OVER)?;
         let group = self.group_for(run, &harness);
         let live = self.live.get_mut(&run).ok_or(OVER)?;
-        // As it was started: a reload may have brought another check for the next run.
-        let check = live.harness.watch().and_then(|watch| watch.check.as_ref());
-        let (Some(check), Some(conditions), Some(output)) =
-            (check, live.conditions.take(), live.output.as_mut())
-        else {
+        let (Some(conditions), Some(output)) = (live.conditions.take(), live.output.as_mut()) else {
             return Err("the run was started without a check".to_owned());
         };
-        let command = check.command.join(" ").replace(char::is_control, " ");
+        let command = masked(conditions.command.clone()).join(" ").replace(char::is_control, " ");
         output.note(&format!("check: {command}"), self.echo.as_ref());
-        let started = check_spec(&check.command, conditions, &self.around)
+        let started = check_spec(conditions, &self.around)
             .map_err(|cause| cause.to_string())
             .and_then(|spec| group.map(|group| (spec, group)))
             .and_then(|(spec, group)| spawn_into(&spec, group.as_ref()).map_err(|cause| cause.to_string()));

@@ -11,7 +11,7 @@ use crate::config::Harness;
 use crate::host::logs::{self, LogWriter};
 use crate::host::process::{SpawnError, spawn_into};
 use crate::host::run_lock::RunLockError;
-use crate::launch::{LaunchError, Prepared, is_quick, log_file, prepare};
+use crate::launch::{Conditions, LaunchError, Prepared, is_quick, log_file, prepare};
 use crate::supervisor::{Effect, Event, Ticket};
 use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Launched, Record, Reply, Run};
 
@@ -185,9 +185,10 @@ impl Daemon {
                     },
                 });
                 self.ask_version(run, &harness, &prepared.spec);
-                let checked = harness.watch().is_some_and(|watch| watch.check.is_some());
-                if let Some(live) = self.live.get_mut(&run).filter(|_| checked) {
-                    live.conditions = Some(prepared.spec.into());
+                let check = harness.watch().and_then(|watch| watch.check.as_ref());
+                if let (Some(check), Some(live)) = (check, self.live.get_mut(&run)) {
+                    // As it is now: a reload or a successor may have another one for the next run.
+                    live.conditions = Some(Conditions::of(prepared.spec, check.command.clone()));
                 }
             }
             Err(cause) => {

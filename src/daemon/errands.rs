@@ -110,8 +110,7 @@ enum Step {
 impl Errands {
     pub(super) fn new(seed: u64) -> Self {
         let (waiting, running) = (VecDeque::new(), HashMap::new());
-        let owner = "foreground".to_owned();
-        Self { ids: RunIds::new(seed), owner, waiting, running, ending: Ending::NotYet }
+        Self { ids: RunIds::new(seed), owner: String::new(), waiting, running, ending: Ending::NotYet }
     }
 
     /// Whether it is an errand's tree.
@@ -155,7 +154,7 @@ impl Errands {
 }
 
 /// Whose errands those of the daemon of a state directory are. A daemon that has that directory for itself
-/// knows that whoever else was called so lives no more.
+/// knows that whoever else was called so lives no more. Those of a run in the foreground have its process too.
 pub(super) fn errand_owner(state: &Utf8Path) -> Option<String> {
     Stamp::of(state).map(|stamp| stamp.identity())
 }

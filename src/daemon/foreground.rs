@@ -9,13 +9,14 @@ use camino::Utf8Path;
 use super::assembly::{assemble, make_state_dir, new_loop, register, turn_until_finished};
 use super::boot::Options;
 use super::containment;
+use super::errands::errand_owner;
 use super::error::DaemonError;
 use super::state::Asker;
 use crate::base::{HarnessName, Outcome};
 use crate::config::Configuration;
 use crate::host::console::Console;
-use crate::host::files;
 use crate::host::run_lock::RunLocks;
+use crate::host::{files, tree};
 use crate::store::Store;
 use crate::supervisor::{Event, Remembered};
 use crate::wire::{ErrorBody, ErrorCode, Record, Run};
@@ -55,6 +56,11 @@ pub fn foreground(options: &Options, state: &Utf8Path, what: Foreground) -> Resu
     let mut daemon =
         assemble(&event_loop, options, files::home_directory(), state.to_owned(), &settings, store, locks)?;
     daemon.foreground = true;
+    if let Some(owner) = errand_owner(state) {
+        // Those of one that was killed; where there is no daemon nobody else ends them.
+        let _killed = tree::end_lost_errands(&owner, false);
+        daemon.errands.owner = tree::passing_owner(&owner);
+    }
     daemon.contain(containment::establish());
     if !what.quiet {
         daemon.echo = Some(Console::stdout().map_err(DaemonError::system("standard output"))?);

@@ -68,8 +68,8 @@ struct Pumped {
     progress: Progress,
     /// So many bytes.
     moved: usize,
-    /// Its agent has stated its end, or another one than before.
-    stated: bool,
+    /// Its agent has stated its end, or another one than before, or goes on after one.
+    turned: bool,
 }
 
 /// Whether there is more to come.
@@ -131,7 +131,7 @@ impl Output {
     /// Moves what is there, at most `bound` bytes, into the log.
     fn pump(&mut self, buffer: &mut [u8], bound: usize, echo: Option<&Console>) -> io::Result<Pumped> {
         let mut moved = 0;
-        let mut stated = false;
+        let mut turned = false;
         let progress = loop {
             if moved >= bound {
                 break Progress::Later;
@@ -145,7 +145,7 @@ impl Output {
             let bytes = &buffer[..count];
             self.log.append(bytes);
             let text = self.reading.as_mut().and_then(|reading| {
-                stated |= reading.take(bytes);
+                turned |= reading.take(bytes);
                 reading.renderer.as_mut().map(|renderer| renderer.feed(bytes))
             });
             if let Some(echo) = echo {
@@ -155,17 +155,16 @@ impl Output {
                 answer(&self.fd, &responder.feed(bytes));
             }
         };
-        Ok(Pumped { progress, moved, stated })
+        Ok(Pumped { progress, moved, turned })
     }
 }
 
 impl Reading {
-    /// Reads on; whether the agent has stated an end, or another one than before.
+    /// Reads on; whether the agent has stated an end, or another one than before, or goes on after one.
     fn take(&mut self, bytes: &[u8]) -> bool {
         let before = self.decoder.stated().cloned();
         self.decoder.feed(bytes);
-        let after = self.decoder.stated();
-        after.is_some() && after != before.as_ref()
+        self.decoder.stated() != before.as_ref()
     }
 }
 
@@ -211,21 +210,38 @@ impl Daemon {
         }
     }
 
+    /// Reads the outputs whose silence is bounded, or that state a result, before anybody is ended for want of it.
+    pub(super) fn hear_watched(&mut self) {
+        let matters = |output: &Output| output.told || output.reading.is_some();
+        let told = self.live.iter().filter(|(_, live)| live.output.as_ref().is_some_and(matters));
+        for run in told.map(|(run, _)| *run).collect::<Vec<_>>() {
+            let token = self.live.get(&run).and_then(|live| live.output.as_ref()?.token);
+            // In its place the loop would remove what has nothing more to say.
+            if matches!(self.read_from(run), PostAction::Remove)
+                && let Some(token) = token
+            {
+                self.handle.remove(token);
+            }
+        }
+    }
+
     fn read_from(&mut self, run: RunId) -> PostAction {
         let echo = self.echo.clone();
         let Some(output) = self.live.get_mut(&run).and_then(|live| live.output.as_mut()) else {
             return PostAction::Remove;
         };
         let (action, event) = match output.pump(&mut self.buffer, TURN, echo.as_ref()) {
-            Ok(Pumped { progress, moved, stated }) => {
+            Ok(Pumped { progress, moved, turned }) => {
                 let action = match progress {
                     Progress::Later => PostAction::Continue,
                     Progress::End => PostAction::Remove,
                 };
-                let report = output.reading.as_ref().filter(|_| stated);
-                let report = report.and_then(|one| one.decoder.so_far(Self::now().wall, one.zone));
+                let turned = output.reading.as_ref().filter(|_| turned).map(|one| {
+                    let report = one.decoder.so_far(Self::now().wall, one.zone);
+                    report.map_or(Event::Resumed { run }, |report| Event::Reported { run, report })
+                });
                 let told = (output.told && moved > 0).then_some(Event::Output { run });
-                (action, [told, report.map(|report| Event::Reported { run, report })])
+                (action, [told, turned])
             }
             Err(cause) => {
                 warn!(%run, %cause, "the output cannot be read any more");

@@ -19,10 +19,13 @@ use crate::host::watch::Watcher;
 use crate::launch::login_files;
 use crate::supervisor::Event;
 
-/// The harnesses that wait, with their files as they were when last looked at.
+/// The login files of each harness that waits, as they were when last looked at.
+pub(super) type Logins = BTreeMap<HarnessName, BTreeMap<Utf8PathBuf, Option<Stamp>>>;
+
+/// The harnesses that wait.
 #[derive(Debug, Default)]
 pub(super) struct Parking {
-    harnesses: BTreeMap<HarnessName, BTreeMap<Utf8PathBuf, Option<Stamp>>>,
+    pub(super) harnesses: Logins,
     watch: Option<Watch>,
 }
 
@@ -56,7 +59,10 @@ impl Daemon {
     /// Watches the login files of a harness that is parked.
     pub(super) fn park(&mut self, harness: &Harness) {
         let files = login_files(harness, &self.around);
-        let stamped = files.into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
+        // A predecessor has looked at them already.
+        let known = self.parking.harnesses.remove(&harness.name).unwrap_or_default();
+        let stamp = |path: &Utf8PathBuf| known.get(path).copied().unwrap_or_else(|| Stamp::of(path));
+        let stamped = files.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
         self.parking.harnesses.insert(harness.name.clone(), stamped);
         self.watch_logins();
         // One that changed while the watch was set up is seen here.

@@ -24,7 +24,8 @@ impl Daemon {
     /// Commits records, those of earlier failures first; what fails is kept and said.
     pub(super) fn commit(&mut self, records: Vec<Record>) {
         self.backlog.extend(records);
-        if self.backlog.is_empty() {
+        if self.backlog.is_empty() || self.store_trouble.is_some() && self.store.is_read_only() {
+            // Until it can be opened for writing again, its trouble is what it was.
             return;
         }
         let done = match self.store.commit(&self.backlog) {
@@ -96,9 +97,11 @@ impl Daemon {
     /// Tries again and again to store what could not be stored, for a while.
     pub(super) fn try_to_store(&mut self) {
         let start = Instant::now();
+        self.mend_store();
         self.commit(Vec::new());
         while !self.backlog.is_empty() && start.elapsed() < LAST_TRIES {
             thread::sleep(Duration::from_millis(50));
+            self.mend_store();
             self.commit(Vec::new());
         }
     }

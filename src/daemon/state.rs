@@ -206,6 +206,8 @@ impl Daemon {
         let due = self.supervisor.deadline().is_some_and(|at| at <= now.mono)
             || self.supervisor.wall_deadline().is_some_and(|at| at <= now.wall);
         if due {
+            // A loop that stood still until now, or begins now, has not heard what was said meanwhile.
+            self.hear_watched();
             self.feed(Event::Tick);
         }
         self.settle();

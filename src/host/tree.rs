@@ -7,7 +7,7 @@ mod ending;
 mod family;
 mod proc;
 
-pub use ending::{Remnant, end_errands_of, end_runs};
+pub use ending::{Remnant, end_lost_errands, end_runs, passing_owner};
 pub use family::{Family, Reaped, Refused};
 pub use proc::{ERRAND, Facts, children_of_self, descendants, facts, find_by_run_ids, tree_id_of};
 

@@ -17,17 +17,22 @@ use crate::wire::Run;
 
 type Variables = Vec<(OsString, OsString)>;
 
-/// What a run's process was started with, kept for the check that follows it.
+/// What a run's process was started with, kept for a command that follows it, and that command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
+    /// The command.
+    #[serde(default)]
+    pub command: Vec<String>,
     env: Variables,
     cwd: Utf8PathBuf,
     limits: InheritedLimits,
 }
 
-impl From<SpawnSpec> for Conditions {
-    fn from(SpawnSpec { env, cwd, limits, .. }: SpawnSpec) -> Self {
-        Self { env, cwd, limits }
+impl Conditions {
+    /// Those of a process, for `command`.
+    #[must_use]
+    pub fn of(SpawnSpec { env, cwd, limits, .. }: SpawnSpec, command: Vec<String>) -> Self {
+        Self { command, env, cwd, limits }
     }
 }
 
@@ -35,12 +40,8 @@ impl From<SpawnSpec> for Conditions {
 ///
 /// # Errors
 /// [`LaunchError::Program`].
-pub fn check_spec(
-    command: &[String],
-    conditions: Conditions,
-    around: &Surroundings,
-) -> Result<SpawnSpec, LaunchError> {
-    spec(command, conditions, around)
+pub fn check_spec(conditions: Conditions, around: &Surroundings) -> Result<SpawnSpec, LaunchError> {
+    spec(conditions, around)
 }
 
 /// The notice of a run's end (RUN-5): in the daemon's environment, in the home directory, with the run as
@@ -53,8 +54,9 @@ pub fn notice_spec(command: &[String], run: &Run, around: &Surroundings) -> Resu
         serde_json::to_vec(run).map_err(|cause| LaunchError::Defect { cause: cause.to_string() })?;
     input.push(b'\n');
     let env = passed_on(around).into_iter().collect();
-    let conditions = Conditions { env, cwd: around.home.clone(), limits: around.limits };
-    Ok(SpawnSpec { stdin: StdinSource::Bytes(input), ..spec(command, conditions, around)? })
+    let (command, cwd) = (command.to_vec(), around.home.clone());
+    let conditions = Conditions { command, env, cwd, limits: around.limits };
+    Ok(SpawnSpec { stdin: StdinSource::Bytes(input), ..spec(conditions, around)? })
 }
 
 /// The question for the version of the program that a run executes (RUN-1): in the run's environment,
@@ -80,13 +82,13 @@ pub fn version_spec(harness: &Harness, run: &SpawnSpec) -> Option<SpawnSpec> {
     })
 }
 
-fn spec(command: &[String], conditions: Conditions, around: &Surroundings) -> Result<SpawnSpec, LaunchError> {
-    let Conditions { env, cwd, limits } = conditions;
+fn spec(conditions: Conditions, around: &Surroundings) -> Result<SpawnSpec, LaunchError> {
+    let Conditions { command, env, cwd, limits } = conditions;
     let word = command.first().map_or("", String::as_str);
     let path = env.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
     let program = find(word, path, &cwd, &around.home)
         .map_err(|cause| LaunchError::Program { cause: cause.to_string() })?;
-    let argv = command.iter().map(OsString::from).collect();
+    let argv = command.into_iter().map(OsString::from).collect();
     Ok(SpawnSpec { program, argv, env, cwd, stdin: StdinSource::Null, tty: None, limits })
 }
 

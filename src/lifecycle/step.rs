@@ -77,6 +77,8 @@ pub enum Event {
         /// What it states.
         report: Report,
     },
+    /// The agent goes on after it had stated its result: that was not its end.
+    Resumed(RunId),
     /// Nothing of the run is alive.
     Emptied {
         /// The run.
@@ -108,7 +110,7 @@ pub struct End {
     pub cause: Option<String>,
     /// Until when the limit lasts that it met, where that is known.
     pub until: Option<Wall>,
-    /// Whether the agent stated its result and did not end by itself.
+    /// Whether the agent stated its result and was ended since it did not end by itself in time.
     pub lingered: bool,
 }
 

@@ -42,6 +42,8 @@ const LIMIT_PAUSE: Duration = Duration::from_secs(60);
 const OVERLOAD_PAUSE: Duration = Duration::from_secs(30);
 /// The longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
+/// After so many doublings each pause has become the longest one.
+const LAST_DOUBLING: u32 = 11;
 
 /// What follows from an end after which the policy wants another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,15 @@ pub(super) enum Next {
     /// It is tried again after a delay (before jitter); `flapping` carries the
     /// number of ends inside the window when that has just become a crash loop.
     After { delay: Duration, flapping: Option<u32> },
+}
+
+/// How long a limit is waited for, whatever its agent states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pause {
+    /// At least this, so that an agent which states a near time again and again is no busy loop.
+    pub(super) least: Duration,
+    /// This if its end is not known.
+    pub(super) unknown: Duration,
 }
 
 impl Tally {
@@ -96,11 +107,16 @@ impl Tally {
     }
 
     /// Counts a run that met a limit, which is nobody's failure: it spends nothing of the give-up
-    /// and is no part of a crash loop. The answer is the pause if the limit's end is not known, before jitter.
-    pub(super) fn limited(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy) -> Duration {
+    /// and is no part of a crash loop. The answer is how long to wait, before jitter.
+    pub(super) fn limited(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy) -> Pause {
         self.spare(lasted, policy);
         let first = if outcome == Outcome::Overloaded { OVERLOAD_PAUSE } else { LIMIT_PAUSE };
-        let pause = first.saturating_mul(1 << self.limits.min(10)).min(LONGEST_PAUSE);
+        let grown = |first: Duration, doublings: u32| {
+            first.saturating_mul(1 << doublings.min(LAST_DOUBLING)).min(LONGEST_PAUSE)
+        };
+        // The first statement is believed; one after which the limit was met at once was not true.
+        let least = self.limits.checked_sub(1).map_or(Duration::ZERO, |before| grown(SHORTEST, before));
+        let pause = Pause { least, unknown: grown(first, self.limits) };
         self.limits = self.limits.saturating_add(1);
         pause
     }

@@ -1,10 +1,10 @@
 //! An agent's machine-readable output as text for people.
 //!
 //! Invariant: lines come out in the order in which they came in; what is no record of the format
-//! is shown as it is, byte for byte.
+//! is shown as it is, byte for byte. What is held is bounded by a few of the longest lines.
 
 use super::format::{Format, Reader};
-use super::lines::{Line, Lines};
+use super::lines::{LONGEST, Line, Lines};
 use super::told::Told;
 use super::words::harmless;
 
@@ -87,7 +87,12 @@ impl Page {
             self.end_pieces();
         }
         match told {
-            Told::Piece(piece) => self.pieces.push_str(&piece),
+            Told::Piece(piece) => {
+                self.pieces.push_str(&piece);
+                if self.pieces.len() > LONGEST {
+                    self.end_pieces();
+                }
+            }
             Told::Text(text) => self.text(text),
             Told::Answer(answer) => {
                 if !answer.is_empty() && answer != self.last {

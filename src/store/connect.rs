@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -172,23 +172,42 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
     if checkpoint(connection).is_err() {
         return Ok(());
     }
+    is_as_long_as_it_says(connection)
+}
+
+/// Whether the file holds every page that it speaks of. A log in which something stands may hold them too:
+/// then another process has written meanwhile, and nothing can be told.
+pub(super) fn is_as_long_as_it_says(connection: &Connection) -> Result<(), StoreProblem> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, u64>(0));
     let said = number("page_count")? * number("page_size")?;
-    let path = connection.path().unwrap_or_default();
+    let path = Utf8Path::new(connection.path().unwrap_or_default());
     match fs::metadata(path) {
-        Ok(found) if found.len() < said => {
+        Ok(found)
+            if found.len() < said && fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() == 0) =>
+        {
             Err(StoreProblem::Damaged(format!("{} of its {said} bytes are there", found.len())))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether a check's finding is only that a page could not be read: `… error code=266`, whose lower
-/// byte is that of every error of the disk. That is no damage, and nothing to move aside for.
-fn is_unread(found: &str) -> bool {
-    let code = found.rsplit_once("error code=").map_or("", |(_, code)| code);
+/// Whether a check's finding is only that a page could not be had: `… error code 266`, whose lower byte says
+/// that the disk did not give it, or that memory was short, or `failed to get page 7`, which has no code. That
+/// is no damage, and nothing to move aside for.
+pub(super) fn is_unread(found: &str) -> bool {
+    use rusqlite::ffi::{SQLITE_CORRUPT, SQLITE_NOTADB};
+    let code = found.rsplit_once("error code").map_or("", |(_, code)| code.trim_start_matches(['=', ' ']));
     let digits = code.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default();
-    digits.parse::<i32>().is_ok_and(|code| code & 0xff == rusqlite::ffi::SQLITE_IOERR)
+    let of_damage = |code: i32| [SQLITE_CORRUPT, SQLITE_NOTADB].contains(&(code & 0xff));
+    digits.parse().map_or_else(|_| found.contains("failed to get page"), |code| !of_damage(code))
+}
+
+/// Whether the header of a database says that nobody may write to it: a version of its format that is neither
+/// that without a log nor that with one. Only where SQLite has found it so.
+pub(super) fn header_forbids_writing(path: &Utf8Path) -> bool {
+    let mut versions = [0; 2];
+    let read = fs::File::open(path).and_then(|file| file.read_exact_at(&mut versions, 18));
+    read.is_ok() && versions.iter().any(|version| !(1..=2).contains(version))
 }
 
 /// SQLite opens what it may not write for reading, without a word; the system tells why.

@@ -91,7 +91,7 @@ impl From<rusqlite::Error> for StoreProblem {
             _ => return Self::Other(error.to_string()),
         };
         match code {
-            Sqlite::DatabaseBusy | Sqlite::DatabaseLocked => Self::Locked,
+            Sqlite::DatabaseBusy | Sqlite::DatabaseLocked | Sqlite::FileLockingProtocolFailed => Self::Locked,
             Sqlite::DiskFull => Self::Full,
             Sqlite::ReadOnly => Self::NotWritable(text),
             Sqlite::CannotOpen | Sqlite::PermissionDenied => Self::NotReadable(text),
@@ -100,7 +100,13 @@ impl From<rusqlite::Error> for StoreProblem {
             Sqlite::SystemIoFailure if extended == rusqlite::ffi::SQLITE_IOERR_SHORT_READ => {
                 Self::Damaged("a page ends too early".to_owned())
             }
-            Sqlite::SystemIoFailure | Sqlite::OutOfMemory => Self::System(text),
+            Sqlite::SystemIoFailure
+            | Sqlite::OutOfMemory
+            | Sqlite::OperationInterrupted
+            | Sqlite::OperationAborted
+            | Sqlite::NoLargeFileSupport
+            | Sqlite::InternalMalfunction
+            | Sqlite::ApiMisuse => Self::System(text),
             _ => Self::Other(text),
         }
     }

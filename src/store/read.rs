@@ -13,23 +13,6 @@ use super::rows;
 use crate::base::{HarnessName, Outcome, RunId, Wall};
 use crate::wire::Run;
 
-/// What `--failed` means: whatever did not go well. Nothing went wrong with a run that somebody or a later
-/// firing ended, nor with a slot that was skipped because the run before it was still active.
-pub(super) const FAILURES: &[Outcome] = &[
-    Outcome::Failed,
-    Outcome::RateLimited,
-    Outcome::Overloaded,
-    Outcome::AuthRequired,
-    Outcome::MaxTurns,
-    Outcome::Budget,
-    Outcome::CheckFailed,
-    Outcome::Timeout,
-    Outcome::NoOutput,
-    Outcome::SpawnFailed,
-    Outcome::Missed,
-    Outcome::Lost,
-];
-
 /// The ids of the runs that have not ended. Left to itself SQLite reads through the larger index of all.
 pub(super) const SELECT_OPEN: &str = "SELECT id FROM runs INDEXED BY runs_open WHERE outcome IS NULL";
 
@@ -112,7 +95,8 @@ pub(super) fn statement(query: &RunQuery) -> (String, Vec<Value>) {
         values.push(Value::from(harness.as_str().to_owned()));
     }
     if query.failed {
-        let words: Vec<String> = FAILURES.iter().map(|outcome| format!("'{outcome}'")).collect();
+        let failures = Outcome::ALL.iter().filter(|outcome| outcome.is_failure());
+        let words: Vec<String> = failures.map(|outcome| format!("'{outcome}'")).collect();
         conditions.push(format!("r.outcome IN ({})", words.join(", ")));
     }
     if let Some(since) = query.since {

@@ -8,10 +8,10 @@ use rusqlite::{Connection, OpenFlags};
 use super::{FILE, Store, StoreError, StoreProblem};
 
 impl Store {
-    /// Whether the store is open for reading only.
+    /// Whether the store is open for reading only, or seems to be, since its last write was refused.
     #[must_use]
     pub const fn is_read_only(&self) -> bool {
-        self.writer.is_none()
+        self.writer.is_none() || self.refused
     }
 
     /// Opens the store in `dir` as another process's daemon uses it, for reading only; one with an older
@@ -28,7 +28,9 @@ impl Store {
 }
 
 fn migrate_copy(dir: &Utf8Path) -> Result<(), StoreError> {
-    let beside = dir.join(format!("rehearsal-{}", std::process::id()));
+    let beside = dir.join("rehearsal");
+    // One that was killed has left it; a daemon tries one program at a time.
+    let _removed = fs::remove_dir_all(&beside);
     let done = copy(&dir.join(FILE), &beside).and_then(|()| Store::open(&beside).map(drop));
     // What stays of a copy is in nobody's way, and whether it could be made matters more.
     let _removed = fs::remove_dir_all(&beside);

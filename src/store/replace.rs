@@ -4,7 +4,7 @@
 //! directory; a file that was moved aside is never written over; whatever of it
 //! can still be read is in the new one.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -70,7 +70,7 @@ impl Store {
         };
         let problem = match problem {
             // SQLite opens a file for reading only whose header says so, whatever its mode.
-            StoreProblem::NotWritable(_) if OpenOptions::new().append(true).open(&path).is_ok() => {
+            StoreProblem::NotWritable(_) if connect::header_forbids_writing(&path) => {
                 StoreProblem::Damaged("its header says that it cannot be written".to_owned())
             }
             problem => problem,

@@ -80,13 +80,11 @@ fn open(path: &Utf8Path) -> Option<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).ok()?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).ok()?;
-    let version: usize = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
-    if version < STEPS.len() {
-        connection.execute_batch("BEGIN").ok()?;
-        for step in STEPS.iter().skip(version) {
-            // Its first statements add the columns; of the rest nothing is needed for reading.
-            let _as_far_as_it_goes = connection.execute_batch(step);
-        }
+    connection.execute_batch("BEGIN").ok()?;
+    // The version may be what is damaged: each step is tried. One that was made already fails at its first
+    // statement; the first statements of another add the columns, and of the rest nothing is needed for reading.
+    for step in STEPS {
+        let _as_far_as_it_goes = connection.execute_batch(step);
     }
     Some(connection)
 }

@@ -11,6 +11,9 @@ use super::error::StoreProblem;
 /// Marks the file as ours (`hrns`).
 const APPLICATION: i32 = 0x6872_6e73;
 
+/// No program will ever have made so many steps: a greater version is damage.
+const PLAUSIBLE: i64 = 1000;
+
 /// Step `n` leads from version `n` to `n + 1`.
 ///
 /// Version 1: instants are microseconds since 1970; a list is a JSON array;
@@ -133,6 +136,7 @@ pub(super) fn version(connection: &Connection) -> Result<Version, StoreProblem> 
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match found {
         _ if found == known() => Ok(Version::Current),
+        _ if found > PLAUSIBLE => Err(StoreProblem::Damaged(format!("its schema has version {found}"))),
         _ if found > known() => Err(StoreProblem::Newer { found, known: known() }),
         _ => Ok(Version::Older),
     }

@@ -108,7 +108,6 @@ impl Supervisor {
     fn begin(&mut self, id: RunId, turn: &mut Turn) {
         let Some(slot) = self.runs.get(&id).and_then(|name| self.slots.get_mut(name)) else { return };
         let (harness, Some(live)) = (slot.harness.clone(), slot.live.as_mut()) else { return };
-        live.terms = Terms::of(&harness);
         live.run = Run {
             started_at: Some(turn.now.wall),
             adapter: harness.adapter.id().to_owned(),

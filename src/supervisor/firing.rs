@@ -43,7 +43,7 @@ pub(super) struct Timer {
     next: Option<(Wall, Wall)>,
     /// Slots that fell due wait for the run before them, to be made up for one after the other.
     owes: bool,
-    /// Nothing was settled since the daemon started.
+    /// When the daemon started a slot was due already, and nothing was settled since.
     absent: bool,
     /// Evaluating the expression panicked.
     broken: bool,
@@ -62,11 +62,24 @@ struct Taken {
 
 impl Timer {
     fn new(name: &HarnessName, timetable: Timetable, known: Option<Wall>, now: Wall) -> Self {
-        let (settled, fired) = (known.unwrap_or(now), known.is_some());
-        let (next, owes, absent, broken) = (None, false, fired, false);
-        let mut timer = Self { timetable, settled, fired, next, owes, absent, broken };
+        let (next, owes, broken) = (None, false, false);
+        let settled = known.unwrap_or(now);
+        let mut timer =
+            Self { timetable, settled, fired: known.is_some(), next, owes, absent: false, broken };
+        // By a clock that was ahead it may have been armed in what is the future: no slot was claimed there.
+        if timer.settled > now && !timer.is_slot(timer.settled) {
+            (timer.settled, timer.fired) = (now, false);
+        }
         timer.plan(name, now);
+        timer.absent = known.is_some() && timer.alarm().is_some_and(|due| due <= now);
         timer
+    }
+
+    /// Whether it is one; of an interval any instant may be.
+    fn is_slot(&self, at: Wall) -> bool {
+        let Timetable { expression, timezone, .. } = &self.timetable;
+        let before = at - Duration::from_micros(1);
+        guarded(|| expression.next_after(before, *timezone, at)).is_ok_and(|next| next == Some(at))
     }
 
     /// Finds the next slot: the first that is not settled, or that is not owed yet.
@@ -80,7 +93,7 @@ impl Timer {
             delayed.filter(|(_, due)| *due > now).or_else(after)
         });
         match planned {
-            Ok(next) => self.next = next,
+            Ok(next) => (self.next, self.broken) = (next, false),
             Err(Broken) => self.park(),
         }
     }
@@ -177,7 +190,7 @@ impl Timer {
             Some(Stretch { first: self.after(self.settled)?, last, count })
         });
         if let Ok(Some(stretch)) = &stretch {
-            self.settled = stretch.last;
+            (self.settled, self.fired) = (stretch.last, true);
         }
         self.plan(name, now);
         stretch.ok().flatten()
@@ -257,7 +270,7 @@ impl Supervisor {
                 let known = self.firings.get(name).filter(|(of, _)| *of == whole || of == text);
                 let known = known.map(|(_, at)| *at);
                 let timer = Timer::new(name, wanted, known, now);
-                if known.is_none() {
+                if known != Some(timer.settled) {
                     turn.effects.push(timer.claim(name));
                     self.firings.insert(name.clone(), (whole, timer.settled));
                 }

@@ -59,20 +59,8 @@ impl Slot {
     fn failure(&self) -> Option<String> {
         let last = self.last_run.as_ref()?;
         let outcome = last.outcome?;
-        let failed = match outcome {
-            Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped | Outcome::Missed => false,
-            Outcome::Failed
-            | Outcome::RateLimited
-            | Outcome::Overloaded
-            | Outcome::AuthRequired
-            | Outcome::MaxTurns
-            | Outcome::Budget
-            | Outcome::CheckFailed
-            | Outcome::Timeout
-            | Outcome::NoOutput
-            | Outcome::SpawnFailed
-            | Outcome::Lost => true,
-        };
+        // What was missed is no failure of the job.
+        let failed = outcome.is_failure() && outcome != Outcome::Missed;
         // A resident that runs again has got over it.
         let over = !self.harness.oneshot() && self.machine.state() == State::Running;
         let cause = last.cause.as_deref().unwrap_or("no cause is known");

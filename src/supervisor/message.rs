@@ -120,6 +120,11 @@ pub enum Event {
         /// What it states.
         report: Report,
     },
+    /// The agent goes on after it had stated its result: what it stated was not its end.
+    Resumed {
+        /// The run.
+        run: RunId,
+    },
     /// Nothing of the run is alive and its output is drained; comes after [`Event::Exited`],
     /// and once more after a check.
     Emptied {

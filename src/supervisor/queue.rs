@@ -27,7 +27,7 @@ pub(super) struct Place {
 impl Place {
     /// Where the runs of a harness wait for one another.
     pub(super) fn of(harness: &Harness) -> Option<Self> {
-        harness.exclusive.then(|| Self { workdir: harness.workdir.clone() })
+        harness.exclusive.then(|| Self { workdir: harness.workdir.clone().filter(|_| !harness.at_home) })
     }
 }
 
@@ -76,16 +76,7 @@ impl Queue {
     pub(super) fn next(&mut self) -> Option<RunId> {
         let room = self.bound.is_none_or(|bound| self.admitted.len() < bound as usize);
         let (_, run) = *self.ready.first().filter(|_| room)?;
-        let (since, place) = self.waiting.remove(&run)?;
-        match &place {
-            None => {
-                self.ready.remove(&(since, run));
-            }
-            Some(place) => self.line(place, |line| {
-                line.waiting.remove(&(since, run));
-                line.busy = Some(run);
-            }),
-        }
+        let (_, place) = self.leave(run, Some(run))?;
         self.admitted.insert(run, place);
         Some(run)
     }
@@ -99,6 +90,11 @@ impl Queue {
 
     /// A run waits no more; since when it did, if it did.
     pub(super) fn withdraw(&mut self, run: RunId) -> Option<Wall> {
+        self.leave(run, None).map(|(since, _)| since)
+    }
+
+    /// Takes a run out of its line, whose directory `busy` uses from now on, if anybody.
+    fn leave(&mut self, run: RunId, busy: Option<RunId>) -> Option<(Wall, Option<Place>)> {
         let (since, place) = self.waiting.remove(&run)?;
         match &place {
             None => {
@@ -106,9 +102,10 @@ impl Queue {
             }
             Some(place) => self.line(place, |line| {
                 line.waiting.remove(&(since, run));
+                line.busy = busy.or(line.busy);
             }),
         }
-        Some(since)
+        Some((since, place))
     }
 
     /// What a run waits for.

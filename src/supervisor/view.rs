@@ -3,7 +3,7 @@
 use super::Supervisor;
 use super::firing::Timer;
 use super::slot::Slot;
-use crate::base::{HarnessName, Outcome, State};
+use crate::base::{HarnessName, State};
 use crate::lifecycle::Wait;
 use crate::wire::{Attention, HarnessView, Waiting, WaitingReason};
 
@@ -82,7 +82,7 @@ impl Slot {
             return Some("changed: restart to apply".to_owned());
         }
         let rests = matches!(self.machine.state(), State::Stopped | State::Backoff);
-        let outcome = ended.map(|(outcome, _)| outcome).filter(|outcome| rests && is_bad(*outcome))?;
+        let outcome = ended.map(|(outcome, _)| outcome).filter(|outcome| rests && outcome.is_failure())?;
         Some(format!("its last run ended `{outcome}`: {cause}"))
     }
 }
@@ -94,23 +94,4 @@ fn waiting(wait: Wait) -> Waiting {
         Wait::Login => (WaitingReason::Login, None),
     };
     Waiting { reason, until }
-}
-
-/// Whether somebody should look at a run that ended so and is not made good yet.
-const fn is_bad(outcome: Outcome) -> bool {
-    match outcome {
-        Outcome::Ok | Outcome::Stopped | Outcome::Replaced | Outcome::Skipped => false,
-        Outcome::Failed
-        | Outcome::RateLimited
-        | Outcome::Overloaded
-        | Outcome::AuthRequired
-        | Outcome::MaxTurns
-        | Outcome::Budget
-        | Outcome::CheckFailed
-        | Outcome::Timeout
-        | Outcome::NoOutput
-        | Outcome::SpawnFailed
-        | Outcome::Missed
-        | Outcome::Lost => true,
-    }
 }

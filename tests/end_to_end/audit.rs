@@ -159,3 +159,34 @@ fn no_secret_is_anywhere() {
     leaks(&home.path(".local/state/harnessd"), &[VALUE, PROMPT], &mut found);
     assert_eq!(found, [""; 0]);
 }
+
+/// CTL-12: a secret that somebody has written among the arguments reaches the agent, and neither the store, an
+/// answer on the socket, a notice nor the log.
+#[test]
+fn a_secret_among_the_arguments_is_not_recorded() {
+    const SECRET: &str = "word-of-the-owner-9127";
+    let mut home = Home::new(&format!(
+        "[notify]\ncommand = [\"sh\", \"-c\", 'cat > told.new; mv told.new told']\non = [\"ok\"]\n\
+         [harness.a]\noneshot = true\ncmd = \"sh\"\nworkdir = \"~\"\n\
+         args = [\"-c\", 'printf %s \"$2\" > got', \"x\", \"--api-key\", \"{SECRET}\", \"--token={SECRET}\"]\n\
+         check = [\"sh\", \"-c\", \"true\", \"PASSWORD={SECRET}\"]\nenv = {{ MY_TOKEN = \"{SECRET}\" }}\n"
+    ));
+    home.start_daemon();
+    home.ok(&["start", "a", "--wait"]);
+    assert_eq!(home.read("got"), SECRET);
+    until("it is told", || home.path("told").exists().then_some(()));
+    let run = &home.runs("a")[0];
+    let command: Vec<&str> =
+        run["command"].as_array().unwrap().iter().skip(3).map(|one| one.as_str().unwrap()).collect();
+    assert_eq!(command, ["x", "--api-key", "<secret>", "--token=<secret>"]);
+    let mut said = home.read("told") + &home.daemon_log() + &home.log("a");
+    for args in [&["describe", "a"][..], &["show", run["id"].as_str().unwrap()], &["runs"], &["list"]] {
+        said += &(home.ok(args).out + &home.ok(&[args, &["--json"]].concat()).out);
+    }
+    let line = said.lines().find(|line| line.contains(SECRET));
+    assert_eq!(line, None);
+    home.stop_daemon();
+    let mut found = Vec::new();
+    leaks(&home.path(".local/state/harnessd"), &[SECRET], &mut found);
+    assert_eq!(found, [""; 0]);
+}

@@ -129,3 +129,30 @@ fn a_stop_during_the_check_stops_it() {
     home.stop_daemon();
     assert_eq!(sleeper("6104"), None);
 }
+
+/// RUN-7, CTL-11: a run is checked as it was started with, whichever program goes on with it, and its check
+/// goes on with the next one.
+#[test]
+fn a_check_crosses_a_re_execution() {
+    let waits = |file: &str| format!("while [ ! -e {file} ]; do sleep 0.05; done");
+    let check = format!("[\"sh\", \"-c\", 'echo checks $WORD; touch checking; {}; exit 3']", waits("end"));
+    let mut home = checked(&waits("go"), &check, "");
+    home.start_daemon();
+    home.ok(&["start", "a"]);
+    // The next run is to be checked otherwise, and to do something else.
+    let text = home.read(".config/harnessd/harness.toml");
+    home.configure(
+        &text.replace("echo checks", "echo differs").replace("sleep 0.05; done'", "sleep 0.06; done'"),
+    );
+    home.ok(&["reexec"]);
+    home.write("w/go", "");
+    until("it is checked", || home.path("w/checking").exists().then_some(()));
+    home.ok(&["reexec"]);
+    home.write("w/end", "");
+    let run = home.ended_run("a");
+    assert_eq!(
+        (&run["outcome"], &run["cause"]),
+        (&"check-failed".into(), &"its `check` ended with exit status 3".into())
+    );
+    assert!(home.log("a").ends_with("]\nchecks said\n"), "{}", home.log("a"));
+}

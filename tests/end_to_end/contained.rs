@@ -113,6 +113,34 @@ fn an_orphan_that_shed_every_mark_ends_with_its_run() {
     assert!(group.runs().is_empty(), "{:?}", group.runs());
 }
 
+/// LIF-5, CTL-11: a successor, which begins in the group below the delegated one, goes on with the runs' groups
+/// and makes new ones.
+#[test]
+fn a_successor_keeps_the_groups() {
+    let Some(group) = Group::new() else { return };
+    if !group.mark() {
+        return;
+    }
+    let mut home = Home::new(&format!(
+        "[harness.a]\ncmd = \"sleep\"\nargs = [\"3602\"]\n[harness.b]\ncmd = \"sh\"\nworkdir = \"~\"\n\
+         args = [\"-c\", \"while [ ! -e go ]; do sleep 0.05; done; {}\"]\n",
+        shedding("3614.25"),
+    ));
+    home.in_group(&group.0);
+    home.start_daemon();
+    home.ok(&["start", "b"]);
+    home.ok(&["reexec"]);
+    home.write("go", "");
+    let orphan = until("the orphan sleeps", || sleeper("3614.25"));
+    home.ok(&["start", "a"]);
+    assert_eq!(group.runs().len(), 2, "{:?}", group.runs());
+    home.ok(&["stop", "b", "--wait"]);
+    assert!(!alive(orphan), "nothing of a run that is over is alive");
+    assert_eq!(group.runs().len(), 1, "its group has gone with it");
+    home.stop_daemon();
+    assert!(group.runs().is_empty(), "{:?}", group.runs());
+}
+
 /// LIF-5: without the mark nothing is made and nobody is moved, though root may write everywhere.
 #[test]
 fn a_group_that_was_not_delegated_is_left_alone() {

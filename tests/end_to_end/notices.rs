@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -174,6 +175,23 @@ fn notices_of_a_killed_daemon_are_ended_by_the_next() {
     assert!(sleeper("6204").and(sleeper("6205")).is_some(), "they outlive their daemon");
     home.start_daemon();
     assert_eq!((sleeper("6204"), sleeper("6205")), (None, None));
+}
+
+/// LIF-9: what a killed `once` leaves of its notices is ended by whoever uses the state directory next; those
+/// of one that lives are left alone.
+#[test]
+fn notices_of_a_killed_once_are_ended_by_the_next() {
+    let mut home = told("[\"sh\", \"-c\", 'setsid sleep 6206 & exec sleep 6207']", "true");
+    let mut once = home.command(&["once", "a"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("it is told", || sleeper("6206").and(sleeper("6207")));
+    home.start_daemon();
+    assert!(sleeper("6206").and(sleeper("6207")).is_some(), "they are the other's, who lives");
+    home.stop_daemon();
+    once.kill().unwrap();
+    once.wait().unwrap();
+    assert!(sleeper("6206").and(sleeper("6207")).is_some(), "they outlive their owner");
+    home.start_daemon();
+    assert_eq!((sleeper("6206"), sleeper("6207")), (None, None));
 }
 
 /// The children of a process, zombies among them.

@@ -139,6 +139,20 @@ fn a_followed_log_is_text_as_it_grows() {
     assert_eq!(home.read("shown"), format!("{tool}DONE\n"));
 }
 
+/// RUN-0, RUN-8: an agent that begins another turn after a result does not linger, however long that takes; what
+/// it states last is its outcome.
+#[test]
+fn an_agent_that_goes_on_after_a_result_does_not_linger() {
+    let home = home_with(
+        "cat out; head -n 1 out; sleep 4; tail -n +2 out",
+        "linger_timeout = \"3s\"\nquiet = false",
+    );
+    home.write("out", &recorded("claude-code/ok.jsonl"));
+    assert_eq!(home.ok(&["once", "job"]).out, "MOCK-OK.\nMOCK-OK.\n");
+    let run = &home.runs("job")[0];
+    assert_eq!((&run["outcome"], run.get("lingered"), run.get("signal")), (&json!("ok"), None, None));
+}
+
 /// RUN-8: an agent that has stated its result and goes on is ended with what it left; the result counts,
 /// also when the agent answers the stop with a status of its own.
 #[test]

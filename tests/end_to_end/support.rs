@@ -125,7 +125,7 @@ impl Home {
         }
         let uid = nix::unistd::User::from_name("nobody").unwrap().map_or(65534, |user| user.uid.as_raw());
         let program = self.path("the-program");
-        fs::copy(env!("CARGO_BIN_EXE_harnessd"), &program).unwrap();
+        copy(Path::new(env!("CARGO_BIN_EXE_harnessd")), &program);
         let mut pending = vec![self.path("")];
         while let Some(path) = pending.pop() {
             std::os::unix::fs::lchown(&path, Some(uid), Some(uid)).unwrap();

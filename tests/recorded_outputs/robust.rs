@@ -150,3 +150,16 @@ proptest! {
         prop_assert!(report.outcome != Outcome::Ok && report.cause.is_some());
     }
 }
+
+/// RUN-3: a text that comes in pieces without an end is shown as it comes, and not held till its end.
+#[test]
+fn a_text_in_endless_pieces_is_not_held() {
+    let piece = serde_json::json!({
+        "type": "message", "role": "assistant", "content": "x".repeat(1 << 20), "delta": true,
+    });
+    let mut renderer = Renderer::new(Format::Gemini, false);
+    let shown: usize = (0..32).map(|_| renderer.feed(format!("{piece}\n").as_bytes()).len()).sum();
+    assert!(shown >= 24 << 20, "{shown} bytes are shown");
+    let all = shown + renderer.finish().len();
+    assert!((32 << 20..33 << 20).contains(&all), "{all} bytes are shown in all");
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use camino::Utf8PathBuf;
 use harnessd::base::{HarnessName, Now, Outcome, RunId, Trigger, Wall};
 use harnessd::config::Harness;
 use harnessd::schedule::Schedule;
@@ -28,7 +29,7 @@ pub(crate) struct Ledger {
     open: BTreeMap<RunId, Run>,
     turn: BTreeMap<HarnessName, Account>,
     /// One-shots that go on, with the directories that they have to themselves.
-    going: BTreeMap<RunId, Option<Option<String>>>,
+    going: BTreeMap<RunId, Option<Option<Utf8PathBuf>>>,
     schedules: BTreeMap<String, Schedule>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
 }
@@ -52,7 +53,7 @@ impl Ledger {
     }
 
     fn launch(&mut self, run: RunId, harness: &Harness, bound: Option<u32>) -> Verdict {
-        let place = harness.exclusive.then(|| harness.workdir.as_ref().map(ToString::to_string));
+        let place = harness.exclusive.then(|| directory(harness));
         rule(place.is_none() || self.going.values().all(|other| *other != place), || {
             format!("{} is launched in a directory that another run has to itself", harness.name)
         })?;
@@ -135,9 +136,7 @@ impl Ledger {
             let free = match view.waiting.map(|waiting| waiting.reason) {
                 Some(WaitingReason::Queue) => !full,
                 // It waits behind another one of its directory, which goes on or waits for a place.
-                Some(WaitingReason::Workdir) => {
-                    !full && !places.contains(&harness.workdir.as_ref().map(ToString::to_string))
-                }
+                Some(WaitingReason::Workdir) => !full && !places.contains(&directory(harness)),
                 _ => false,
             };
             rule(!free, || format!("{} waits though there is room", view.name))?;
@@ -166,4 +165,9 @@ impl Ledger {
     pub(crate) fn intent(&self, name: &HarnessName) -> Option<bool> {
         self.intents.get(name).copied()
     }
+}
+
+/// Where a harness works; none: in the home directory, named or not.
+fn directory(harness: &Harness) -> Option<Utf8PathBuf> {
+    harness.workdir.clone().filter(|_| !harness.at_home)
 }

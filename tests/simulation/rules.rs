@@ -365,12 +365,17 @@ fn waits(view: &HarnessView) -> Option<(WaitingReason, Wall)> {
 }
 
 /// How long a limit is waited for, at least and at most: until its stated time and 10 % or five
-/// minutes longer, or for a pause that grows with each limit in a row, if there is no such time.
+/// minutes longer, or for a pause that grows with each limit in a row, if there is no such time. What is
+/// waited for a stated time grows, too, from a second after the second limit in a row.
 fn wait(run: &Run, before: u32, now: Wall) -> (Duration, Duration) {
     let minutes = |count: u64| Duration::from_secs(count * 60);
     let stated = run.until.map(|until| until.since(now));
     match stated.filter(|wait| !wait.is_zero() && *wait <= minutes(8 * 24 * 60)) {
-        Some(wait) => (wait, wait + (wait / 10).min(minutes(5))),
+        Some(wait) => {
+            let grown = |before: u32| Duration::from_secs(1 << (before - 1).min(11)).min(minutes(30));
+            let wait = wait.max(if before == 0 { Duration::ZERO } else { grown(before) });
+            (wait, wait + (wait / 10).min(minutes(5)))
+        }
         None => {
             let first = if run.outcome == Some(Outcome::Overloaded) { 30 } else { 60 };
             let pause = Duration::from_secs(first << before.min(10)).min(minutes(30));

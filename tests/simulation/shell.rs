@@ -51,6 +51,8 @@ impl Process {
 enum Saying {
     Anything,
     Result(Report),
+    /// That it goes on after a result.
+    More,
 }
 
 /// All runs of which something is alive or being launched, and whose logins are watched.
@@ -102,6 +104,10 @@ impl Shell {
                 Saying::Result(report) => {
                     process.stated = Some(report.clone());
                     Event::Reported { run, report }
+                }
+                Saying::More => {
+                    process.stated = None;
+                    Event::Resumed { run }
                 }
             };
         }
@@ -219,6 +225,9 @@ fn sayings(now: Now, dice: &mut Dice) -> Vec<(Mono, Saying)> {
     }
     for _ in 0..dice.roll(3) {
         says.push((now.mono + dice.time(Duration::from_secs(10)), Saying::Result(report(now, dice))));
+    }
+    if dice.chance(20) {
+        says.push((now.mono + dice.time(Duration::from_secs(20)), Saying::More));
     }
     says.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     says

@@ -265,6 +265,7 @@ impl World {
         let oneshot = Mode::OneShot { restart, schedule, timeout, watch };
         let mode = if dice.chance(50) { Mode::Resident { restart } } else { oneshot };
         let name = HarnessName::parse(text).unwrap();
+        let workdir = *dice.pick(&[None, Some("/home/me"), Some("/w")]);
         let harness = Harness {
             name: name.clone(),
             origin: Origin { file: "harness.toml".into(), line: 1 },
@@ -274,7 +275,8 @@ impl World {
             mode,
             enabled: dice.chance(40),
             restart_delay: Duration::from_secs(*dice.pick(&[0, 1, 1, 5, 90])),
-            workdir: dice.chance(50).then(|| "/w".into()),
+            workdir: workdir.map(Into::into),
+            at_home: workdir != Some("/w"),
             env_file: None,
             env: BTreeMap::new(),
             skill_paths: Vec::new(),

@@ -76,3 +76,18 @@ fn a_project_without_a_name_is_named_by_its_directory() {
     let root = Input { file: "/harness.toml".into(), ..project("[harness.a]\ncmd = \"x\"\n") };
     assert_eq!(harness(&[root], "project/a").name.as_str(), "project/a");
 }
+
+/// SCH-12, LIF-7: whether the home directory is named, or is where a harness without a `workdir` works.
+#[test]
+fn the_home_directory_is_known_however_it_is_named() {
+    for (key, at_home) in [
+        ("", true),
+        ("workdir = \"~\"", true),
+        ("workdir = \"/home//u/.\"", true),
+        ("workdir = \"~/src\"", false),
+        ("workdir = \"/\"", false),
+    ] {
+        let made = harness(&[global(&format!("[harness.a]\ncmd = \"x\"\n{key}\n"))], "a");
+        assert_eq!(made.at_home, at_home, "{key}");
+    }
+}

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use calloop::EventLoop;
+use camino::Utf8Path;
 use tracing::{error, info, warn};
 
 use super::document::{Document, DocumentError, HandedLive};
@@ -28,6 +29,7 @@ use crate::host::socket::Listener;
 use crate::host::watch::Watcher;
 use crate::host::{entropy, handover, signals};
 use crate::loader;
+use crate::store::Store;
 use crate::supervisor::{Effect, Remembered, Supervisor};
 use crate::wire::ConfigState;
 
@@ -64,7 +66,7 @@ fn take_over(
     // Before the files are read, so that no change is missed.
     let watcher = watch(&document);
     let loaded = loader::load_global(&document.options.selection, &document.home);
-    let store = open_store(&document.state)?;
+    let (store, trouble) = open_as_can_be(&document.state)?;
     let (home, state) = (document.home.clone(), document.state.clone());
     let mut daemon = assemble(&event_loop, &document.options, home, state, &loaded.settings, store, locks)?;
     daemon.console = Some(console.clone());
@@ -75,6 +77,7 @@ fn take_over(
         daemon.listen(listener)?;
     }
     register(&mut daemon)?;
+    daemon.store_trouble = trouble;
     daemon.resume(document, loaded);
     daemon.contain(containment::establish());
     if let Some(watcher) = watcher.filter(|_| daemon.config.watch) {
@@ -83,6 +86,22 @@ fn take_over(
     // The handlers stand: what came meanwhile is told by them now.
     signals::let_through().map_err(lost("signals"))?;
     Ok((event_loop, daemon))
+}
+
+/// The store, and why it can only be read at present: then records wait, as on a disk that is full. What runs
+/// would lose its supervisor else.
+fn open_as_can_be(state: &Utf8Path) -> Result<(Store, Option<String>), DaemonError> {
+    let cause = match open_store(state) {
+        Ok(store) => return Ok((store, None)),
+        Err(cause) => cause,
+    };
+    match Store::open_read(state) {
+        Ok(Some(looking)) => {
+            error!(%cause, "the state store cannot be written; records wait");
+            Ok((looking, Some(cause.to_string())))
+        }
+        _ => Err(cause.into()),
+    }
 }
 
 fn watch(document: &Document) -> Option<Watcher> {
@@ -119,6 +138,8 @@ impl Daemon {
             self.supervisor = Supervisor::restore(document.fleet, &configuration, entropy::seed());
         }
         let parked = self.supervisor.parked();
+        self.parking.harnesses = document.logins;
+        self.parking.harnesses.retain(|name, _| parked.iter().any(|harness| harness.name == *name));
         self.effects.extend(parked.into_iter().map(|harness| Effect::Park { harness }));
         self.removed = document.removed.iter().map(|remnant| remnant.revive(&configuration)).collect();
         for live in document.live {

@@ -14,6 +14,7 @@ use crate::base::{ExitStatus, RunId, Trigger, Wall, micros, same_minor, version}
 use crate::daemon::boot::Options;
 use crate::daemon::clients::HandedClient;
 use crate::daemon::output::HandedOutput;
+use crate::daemon::parking::Logins;
 use crate::host::limits::InheritedLimits;
 use crate::host::socket::HandedListener;
 use crate::host::tree::Family;
@@ -98,6 +99,9 @@ pub(in crate::daemon) struct Document {
     /// Harnesses whose shared skills are given up once they have stopped.
     #[serde(default)]
     pub(in crate::daemon) removed: Vec<Remnant>,
+    /// The login files of parked harnesses.
+    #[serde(default)]
+    pub(in crate::daemon) logins: Logins,
     /// What became of the store.
     #[serde(default)]
     pub(in crate::daemon) store_notices: Vec<String>,

@@ -81,6 +81,7 @@ impl Daemon {
             last_ticket: self.next_ticket,
             last_event: self.next_event,
             removed: self.removed.iter().map(|harness| Remnant::of(harness)).collect(),
+            logins: self.parking.harnesses.clone(),
             store_notices: self.store_notices.clone(),
             asked,
             reload,

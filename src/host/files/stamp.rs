@@ -5,9 +5,10 @@
 use std::os::unix::fs::MetadataExt;
 
 use camino::Utf8Path;
+use serde::{Deserialize, Serialize};
 
 /// A file's identity, its size, and when it was last written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     device: u64,
     inode: u64,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::libc::{SIGCONT, SIGKILL, SIGTERM};
 
-use super::proc::{Facts, everybody, find_by_errand_owner};
+use super::proc::{Facts, everybody, facts, find_errands};
 use super::signal_exactly;
 use crate::base::RunId;
 
@@ -56,17 +56,35 @@ pub fn end_runs(runs: &[Remnant], grace: Duration) -> usize {
     count
 }
 
-/// Kills every process of an errand of `owner`, who lives no more; how many were found at first.
+/// Kills every process of an errand that an earlier user of a state directory has left; how many were found
+/// at first. `daemons`: those of an earlier daemon too, which the caller knows to be gone, having its lock.
 #[must_use]
-pub fn end_errands_of(owner: &str) -> usize {
-    let found = find_by_errand_owner(owner);
+pub fn end_lost_errands(state: &str, daemons: bool) -> usize {
+    let find = || find_errands(|owner| if owner == state { daemons } else { is_of_the_dead(owner, state) });
+    let found = find();
     let (mut left, start) = (found.clone(), Instant::now());
     while !left.is_empty() && start.elapsed() < DYING {
         signal_all(&left, SIGKILL);
         thread::sleep(LOOK);
-        left = find_by_errand_owner(owner);
+        left = find();
     }
     found.len()
+}
+
+/// Whose errands those of this process are, of which there may be several beside the daemon: none other of
+/// this boot is called so.
+#[must_use]
+pub fn passing_owner(state: &str) -> String {
+    let pid = std::process::id();
+    let start = i32::try_from(pid).ok().and_then(facts).map_or(0, |own| own.start_time);
+    format!("{state}/{pid}-{start}")
+}
+
+/// Whether it is such an owner, of that state directory, and lives no more.
+fn is_of_the_dead(owner: &str, state: &str) -> bool {
+    let who = owner.strip_prefix(state).and_then(|who| who.strip_prefix('/')?.split_once('-'));
+    let who = who.and_then(|(pid, start)| Some((pid.parse().ok()?, start.parse::<u64>().ok()?)));
+    who.is_some_and(|(pid, start)| facts(pid).is_none_or(|now| now.zombie || now.start_time != start))
 }
 
 fn signal_all(list: &[Facts], signal: i32) {
@@ -150,7 +168,7 @@ fn stranger(recorded: &Remnant, seen: &[(Facts, Option<RunId>)]) -> Option<i32> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Remnant, belonging};
+    use super::{Remnant, belonging, is_of_the_dead, passing_owner};
     use crate::base::{RunId, RunIds, Wall};
     use crate::host::tree::Facts;
 
@@ -225,6 +243,20 @@ mod tests {
         let witness = process(15, 1, 10, Some(run));
         assert_eq!(pids(&[bare, witness, stranger], &[recorded]), [11, 15]);
         assert_eq!(pids(&[bare, stranger], &[recorded]), [0; 0]);
+    }
+
+    /// LIF-9: errands are lost whose owner is gone, or was another process with the same pid.
+    #[test]
+    fn errands_are_lost_with_their_owner() {
+        let own = passing_owner("8:42");
+        let of = |start: u64| format!("8:42/{}-{start}", std::process::id());
+        assert!(!is_of_the_dead(&own, "8:42"));
+        assert!(is_of_the_dead(&of(1), "8:42"));
+        assert!(is_of_the_dead(&format!("8:42/{}-1", i32::MAX), "8:42"));
+        for other in ["8:42", "8:421/7-1", "8:42/", "8:42/7", "8:42/x-1", "foreground"] {
+            assert!(!is_of_the_dead(other, "8:42"), "{other}");
+        }
+        assert!(!is_of_the_dead(&of(1), "8:4"));
     }
 
     /// LIF-9: a shell in which somebody has set the variable by hand does not draw its whole session in.

@@ -202,11 +202,11 @@ fn errand_in(environment: &[u8]) -> Option<(RunId, &str)> {
     Some((id.parse().ok()?, owner))
 }
 
-/// Every living process on the machine that is of an errand of `owner`.
-pub(super) fn find_by_errand_owner(owner: &str) -> Vec<Facts> {
+/// Every living process on the machine that is of an errand whose owner fits.
+pub(super) fn find_errands(fits: impl Fn(&str) -> bool) -> Vec<Facts> {
     let of_owner = |one: &Facts| {
         let environment = environment_of(one.pid).unwrap_or_default();
-        errand_in(&environment).is_some_and(|(_, found)| found == owner)
+        errand_in(&environment).is_some_and(|(_, owner)| fits(owner))
     };
     let all = all_facts().into_iter().flatten();
     all.filter(|one| !one.zombie && one.ppid != KERNEL_THREADS && of_owner(one)).collect()

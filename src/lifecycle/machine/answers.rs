@@ -123,7 +123,7 @@ impl Machine {
         after: After,
         turn: &mut Turn<'_>,
     ) {
-        let lingered = matches!(ended, Ended::Told(..)) && before.is_some();
+        let lingered = matches!(ended, Ended::Told(StopReason::Lingering(_), _));
         let (end, status) = match ended {
             Ended::Itself(status) => {
                 (whole.or(before).map_or_else(|| of_exit(status), of_report), Some(status))

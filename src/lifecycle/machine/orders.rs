@@ -47,8 +47,11 @@ impl Machine {
                 self.end(StopReason::Replaced(slot), After::Start(request), turn);
                 self.promise(slot, request, turn);
             }
+            (Firing::Queue | Firing::Replace, After::Start(Request { planned_at: Some(_), .. })) => {
+                skipped(turn, "another firing waits already");
+            }
             (Firing::Queue | Firing::Replace, After::Start(_)) => {
-                skipped(turn, "another firing waits already")
+                skipped(turn, "a start by hand waits already");
             }
             (Firing::Queue | Firing::Replace, _) => {
                 *after = After::Start(request);

@@ -83,7 +83,8 @@ impl Machine {
         self.go(Phase::Backoff { until, until_wall, outcome }, turn);
     }
 
-    /// Waits until the stated time and a little longer, or for a pause where none is to be believed.
+    /// Waits until the stated time and a little longer, or for a pause where none is to be believed;
+    /// ever longer where the stated time is near, has come, and the limit is met again.
     fn wait_for_limit(
         &mut self,
         outcome: Outcome,
@@ -95,8 +96,8 @@ impl Machine {
         let now = turn.now;
         let stated = until.map(|until| until.since(now.wall));
         let wait = match stated.filter(|wait| !wait.is_zero() && *wait <= FARTHEST) {
-            Some(wait) => turn.chance.beyond(wait),
-            None => turn.chance.jittered(pause),
+            Some(wait) => turn.chance.beyond(wait.max(pause.least)),
+            None => turn.chance.jittered(pause.unknown),
         };
         self.go(Phase::Limited { until: now.mono + wait, until_wall: now.wall + wait, outcome }, turn);
     }

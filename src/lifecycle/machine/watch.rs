@@ -29,13 +29,18 @@ pub(super) fn bound(now: Mono, reason: StopReason) -> Option<Bound> {
     now.0.checked_add(time).map(|at| Bound { at: Mono(at), reason })
 }
 
+/// What is expected of a run that has just written something.
+fn after_output(turn: &Turn<'_>) -> Watch {
+    let idle = turn.policy.idle_timeout.map(StopReason::Idle);
+    Watch::Output(idle.and_then(|reason| bound(turn.now.mono, reason)))
+}
+
 impl Machine {
     pub(super) fn output(&mut self, run: RunId, turn: &mut Turn<'_>) {
         if let Phase::Running { run: own, watch: watch @ Watch::Output(_), .. } = &mut self.phase
             && *own == run
         {
-            let idle = turn.policy.idle_timeout.map(StopReason::Idle);
-            *watch = Watch::Output(idle.and_then(|reason| bound(turn.now.mono, reason)));
+            *watch = after_output(turn);
         }
     }
 
@@ -50,6 +55,15 @@ impl Machine {
             if turn.policy.linger_timeout.is_zero() {
                 self.end(reason, after, turn);
             }
+        }
+    }
+
+    /// What it had stated counts no more, and its silence is watched again.
+    pub(super) fn resumed(&mut self, run: RunId, turn: &mut Turn<'_>) {
+        if let Phase::Running { run: own, watch: watch @ Watch::End(..), .. } = &mut self.phase
+            && *own == run
+        {
+            *watch = after_output(turn);
         }
     }
 

@@ -104,6 +104,25 @@ fn a_lingering_agent_is_checked() {
     assert_eq!(ended(&effects), Some((run, end, Some(KILLED))));
 }
 
+/// RUN-7, SCH-8: so is one that had stated a success before its `timeout` came; one that had not is over.
+#[test]
+fn an_agent_that_had_succeeded_before_its_timeout_is_checked() {
+    for stated in [true, false] {
+        let mut rig = Rig::new(Policy { timeout: Some(SECOND * 10), ..checked(RestartPolicy::No) });
+        let run = rig.start();
+        if stated {
+            rig.tell(Event::Reported { run, report: good() });
+        }
+        rig.due();
+        let effects = rig.exit(KILLED);
+        assert_eq!(effects.contains(&Effect::Check(run)), stated, "{effects:?}");
+        let effects = if stated { rig.exit(GOOD) } else { effects };
+        let cause = "ran longer than its `timeout` of 10s";
+        let expected = if stated { (Outcome::Ok, None) } else { (Outcome::Timeout, Some(cause)) };
+        assert_eq!(verdict(&effects), Some(expected));
+    }
+}
+
 /// RUN-7: the harness is shown as running while its check runs, and a start meanwhile starts nothing.
 #[test]
 fn a_harness_runs_while_its_check_does() {

@@ -148,3 +148,16 @@ fn a_firing_during_a_timeout_goes_by_overlap() {
         assert_eq!(launch(&effects).is_some(), follows);
     }
 }
+
+/// SCH-4, LIF-5: a firing that finds a start by hand waiting is skipped, and its cause says for what.
+#[test]
+fn a_firing_behind_a_start_by_hand_says_so() {
+    for overlap in [Firing::Queue, Firing::Replace] {
+        let mut rig = Rig::new(Policy { timeout: Some(SECOND), ..oneshot(RestartPolicy::No) });
+        rig.start();
+        rig.due();
+        rig.tell(Event::Start(request(Trigger::Manual)));
+        assert_eq!(skipped(&fire(&mut rig, overlap)), Some("a start by hand waits already"));
+        assert_eq!(launch(&rig.exit(GOOD)), Some((Trigger::Manual, 1)));
+    }
+}

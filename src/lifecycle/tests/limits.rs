@@ -83,6 +83,34 @@ fn without_a_time_the_pause_grows() {
     }
 }
 
+/// RUN-0: a time that is near, has come and is stated anew again and again is no busy loop: what is waited
+/// at least doubles from nothing over a second to half an hour; a time that is farther stands.
+#[test]
+fn a_near_time_that_is_stated_again_and_again_is_no_busy_loop() {
+    let wait = |rig: &mut Rig, ahead: Duration| {
+        rig.meet_limit(Outcome::RateLimited, Some(rig.now.wall + ahead));
+        let wait = rig.until_due();
+        rig.due();
+        rig.spawn();
+        wait
+    };
+    let beyond =
+        |wait: Duration, least: Duration| wait >= least && wait <= least + (least / 10).min(MINUTE * 5);
+    let mut rig = Rig::new(oneshot(RestartPolicy::OnFailure));
+    rig.start();
+    for least in [3, 3, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1800, 1800, 1800].map(Duration::from_secs) {
+        let waited = wait(&mut rig, SECOND * 3);
+        assert!(beyond(waited, least), "{waited:?}, not {least:?}");
+    }
+    let waited = wait(&mut rig, HOUR * 5);
+    assert!(beyond(waited, HOUR * 5), "{waited:?}");
+    rig.exit(BAD);
+    rig.due();
+    rig.spawn();
+    let waited = wait(&mut rig, SECOND * 3);
+    assert!(beyond(waited, SECOND * 3), "{waited:?}: anything else forgets that");
+}
+
 /// LIF-4: a limit is no failed attempt, no part of a crash loop, and lets no delay grow.
 #[test]
 fn limits_are_never_spent_as_crashes() {
@@ -166,4 +194,21 @@ fn a_limit_and_then_another_process() {
     rig.tell(Event::Busy { run, cause: "it runs already, under process 123".to_owned() });
     assert!(matches!(rig.machine.waits(), Some(Wait::Backoff(_))), "{:?}", rig.machine.waits());
     assert!(near(rig.until_due(), SECOND));
+}
+
+/// SCH-4, SCH-8: a firing takes the place of a wait for a stated time, too: what it meets is recorded, and
+/// the wait that follows is its own.
+#[test]
+fn a_firing_does_not_wait_for_a_stated_time() {
+    let mut rig = Rig::new(oneshot(RestartPolicy::OnFailure));
+    rig.start();
+    let until = rig.now.wall + HOUR * 5;
+    rig.meet_limit(Outcome::RateLimited, Some(until));
+    rig.pass(HOUR);
+    let fire = Event::Fire { slot: rig.now.wall, overlap: Firing::Skip };
+    assert_eq!(launch(&rig.tell(fire)), Some((Trigger::Schedule, 1)));
+    assert_eq!((rig.machine.deadline(), rig.machine.wall_deadline()), (None, None));
+    rig.spawn();
+    rig.meet_limit(Outcome::RateLimited, Some(until));
+    assert!(rig.until_due() >= HOUR * 4 && rig.until_due() <= HOUR * 4 + MINUTE * 5, "{:?}", rig.until_due());
 }

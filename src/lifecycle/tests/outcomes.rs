@@ -119,6 +119,31 @@ fn the_last_statement_counts() {
     assert_eq!(verdict(&rig.exit(KILLED)), Some((Outcome::Ok, None)));
 }
 
+/// RUN-0, RUN-8: an agent that goes on after its statement does not linger: its silence is watched again,
+/// and what it had stated counts no more.
+#[test]
+fn who_goes_on_after_a_statement_does_not_linger() {
+    let idle_timeout = Some(SECOND * 60);
+    let mut rig = Rig::new(Policy { idle_timeout, ..oneshot(RestartPolicy::No) });
+    let run = rig.start();
+    rig.report(states(Outcome::Overloaded));
+    rig.pass(SECOND * 20);
+    assert_eq!(rig.tell(Event::Resumed(run)), []);
+    assert_eq!(rig.until_due(), SECOND * 60);
+    rig.pass(SECOND * 50);
+    assert_eq!(rig.tell(Event::Due), []);
+    rig.tell(Event::Stop(StopReason::Asked));
+    assert_eq!(rig.tell(Event::Resumed(run)), []);
+    assert_eq!(verdict(&rig.exit(KILLED)), Some((Outcome::Stopped, Some("asked to stop"))));
+
+    // One that has stated nothing goes on as before, and one that is over is not revived.
+    let next = rig.start();
+    rig.pass(SECOND * 20);
+    assert_eq!((rig.tell(Event::Resumed(next)), rig.until_due()), (Vec::new(), SECOND * 40));
+    rig.report(good());
+    assert_eq!((rig.tell(Event::Resumed(run)), rig.until_due()), (Vec::new(), SECOND * 30));
+}
+
 /// RUN-8: `linger_timeout` 0 stops at once after the statement.
 #[test]
 fn no_linger_timeout_stops_at_once() {
@@ -140,8 +165,8 @@ fn an_endless_linger_timeout_is_no_deadline() {
     assert_eq!(rig.machine.deadline(), None);
 }
 
-/// RUN-0: what was stated before a stop was decided wins over it, whoever decided it; what follows is
-/// what that stop wants.
+/// RUN-0, RUN-8: what was stated before a stop was decided wins over it, whoever decided it; what follows
+/// is what that stop wants, and nobody says that it lingered.
 #[test]
 fn a_statement_before_a_stop_wins() {
     let slot = Wall(5);
@@ -158,12 +183,24 @@ fn a_statement_before_a_stop_wins() {
         rig.pass(SECOND * 10);
         assert_eq!(rig.tell(stop.clone())[0], Effect::StopTree(run), "{stop:?}");
         let effects = rig.exit(KILLED);
-        let end = End { lingered: true, ..End::new(Outcome::Ok, None) };
+        let end = End::new(Outcome::Ok, None);
         assert_eq!(ended(&effects), Some((run, end, Some(KILLED))), "{stop:?}");
         let follows = matches!(stop, Event::Restart(_) | Event::Fire { .. });
         assert_eq!(launch(&effects).is_some(), follows, "{stop:?}");
         assert_eq!(rig.state() == State::Stopped, !follows, "{stop:?}");
     }
+}
+
+/// RUN-8: who lingers is ended for that, whatever is asked of the harness while it is being ended.
+#[test]
+fn a_stop_while_a_lingering_agent_is_ended_changes_nothing_of_that() {
+    let mut rig = Rig::new(oneshot(RestartPolicy::No));
+    let run = rig.start();
+    rig.report(good());
+    rig.due();
+    rig.tell(Event::Stop(StopReason::Asked));
+    let end = End { lingered: true, ..End::new(Outcome::Ok, None) };
+    assert_eq!(ended(&rig.exit(KILLED)), Some((run, end, Some(KILLED))));
 }
 
 /// RUN-0: what is stated after a stop was decided changes nothing.

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::{State, ended, id, name, skills, skipped, started};
 use crate::base::{Outcome, Wall};
+use crate::store::connect;
 use crate::store::{Replaced, RunQuery, Store, StoreProblem};
 use crate::wire::{Record, Run};
 
@@ -103,6 +104,103 @@ fn a_flipped_byte_stops_no_start() {
         }
     }
     assert!(noticed > 30, "{noticed}");
+}
+
+/// Trap 25: of a store whose version has flipped nothing is lost: not if it seems to be an older one, nor if no
+/// program can have written it. One that the next program may have written is refused as it is.
+#[test]
+fn a_flipped_version_loses_nothing() {
+    for bit in 0..32 {
+        let (state, _) = filled();
+        let before = state.open();
+        let all = RunQuery { limit: 1000, ..RunQuery::default() };
+        let (runs, remembered) = (before.runs(&all).unwrap(), before.remembered().unwrap());
+        drop(before);
+        let version = 2 ^ (1_u32 << bit);
+        state.raw().execute_batch(&format!("PRAGMA user_version = {}", version.cast_signed())).unwrap();
+        match Store::open_or_replace(&state.dir) {
+            Ok((store, replaced)) => {
+                let replaced = replaced.unwrap_or_else(|| panic!("version {version} is noticed"));
+                assert_eq!(replaced.runs, runs.len(), "version {version}");
+                assert_eq!(store.runs(&all).unwrap(), runs, "version {version}");
+                assert_eq!(store.remembered().unwrap(), remembered, "version {version}");
+            }
+            Err(error) => {
+                let newer = StoreProblem::Newer { found: version.into(), known: 2 };
+                assert_eq!((error.problem, version < 1000), (newer, true));
+            }
+        }
+    }
+}
+
+/// Trap 25: nor if an older store seems to be one of this version.
+#[test]
+fn an_older_store_that_calls_itself_current_loses_nothing() {
+    let state = State::new();
+    fs::create_dir(&state.dir).unwrap();
+    fs::copy("tests/data/state/v1/state.db", state.file()).unwrap();
+    state.raw().execute_batch("PRAGMA user_version = 2").unwrap();
+    let recorded: usize = state.raw().query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
+    let (store, replaced) = Store::open_or_replace(&state.dir).unwrap();
+    assert_eq!(replaced.map(|replaced| replaced.runs), Some(recorded));
+    assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), recorded);
+}
+
+/// A check that could not have a page tells of a disk that fails or of memory that is short, and of no damage.
+#[test]
+fn a_page_that_could_not_be_had_is_not_damaged() {
+    let unread = [
+        "Tree 5 page 9: unable to get the page. error code=266",
+        "Tree 5 page 9: unable to get the page. error code=7\nmore",
+        "Tree 5 page 9: btreeInitPage() returns error code 7",
+        "Tree 5 page 9 cell 3: failed to get page 77",
+    ];
+    let damaged = [
+        "Tree 5 page 9: btreeInitPage() returns error code 11",
+        "Tree 5 page 9: unable to get the page. error code=26",
+        "Tree 5 page 9 cell 3: invalid page number 77",
+        "wrong # of entries in index runs_open",
+    ];
+    for (said, expected) in
+        unread.iter().map(|said| (said, true)).chain(damaged.iter().map(|said| (said, false)))
+    {
+        assert_eq!(connect::is_unread(said), expected, "{said}");
+    }
+}
+
+/// A store whose newest pages stand in its log only is whole: another process may write while it is looked at.
+#[test]
+fn a_file_that_grows_in_its_log_is_not_cut_off() {
+    let (state, _) = filled();
+    let look = state.raw();
+    look.query_row("SELECT count(*) FROM runs", [], |_| Ok(())).unwrap();
+    assert_eq!(connect::is_as_long_as_it_says(&look), Ok(()));
+    let mut other = state.open();
+    let records = (300..600).map(|n| Record::RunEnded(ended(n, "even", Outcome::Ok)));
+    other.commit(&records.collect::<Vec<_>>()).unwrap();
+    let pages: u64 = look.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    assert!(fs::metadata(state.file()).unwrap().len() < pages * 4096, "the newest pages are in the log");
+    assert_eq!(connect::is_as_long_as_it_says(&look), Ok(()));
+}
+
+/// A store that another process is too busy with, or that SQLite had no memory for, is not damaged.
+#[test]
+fn what_passes_is_no_damage() {
+    for code in [5, 6, 7, 9, 10, 13, 14, 15, 22] {
+        let failure = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+        let problem = StoreProblem::from(failure);
+        assert!(!problem.is_damage() && !matches!(problem, StoreProblem::Other(_)), "{code}: {problem:?}");
+    }
+}
+
+/// A store that cannot be written for another reason than its header stays where it is.
+#[test]
+fn only_a_header_that_says_so_forbids_writing() {
+    let (state, whole) = filled();
+    assert!(!connect::header_forbids_writing(&state.file()));
+    let mut bytes = whole;
+    bytes[18] = 3;
+    assert!(connect::header_forbids_writing(&with(&bytes).file()));
 }
 
 /// LIF-9, SCH-11: what can still be read of a damaged store is in the new one: claims and intents, so that

@@ -332,3 +332,24 @@ fn any_path_will_do() {
     symlink(&odd, &link).unwrap();
     assert_eq!(Store::open_read(&link).unwrap().unwrap().open_runs().unwrap().len(), 1);
 }
+
+/// A store whose file could not be written for a while is written again as soon as it can be: SQLite gives its empty
+/// log the same mode, opens that for reading only even when the file may be written again, and stays at that.
+#[test]
+fn a_log_that_was_opened_for_reading_only_is_opened_again() {
+    let state = State::new();
+    fs::set_permissions(state.dir.parent().unwrap(), fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = as_ordinary_user(|| {
+        drop(state.open());
+        let log = state.dir.join("state.db-wal");
+        fs::File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
+        fs::set_permissions(&log, fs::Permissions::from_mode(0o400)).unwrap();
+        let mut store = state.open();
+        let record = [Record::RunStarted(started(1, "tick"))];
+        let refused = store.commit(&record).unwrap_err();
+        assert!(store.is_read_only());
+        state.open().commit(&record).unwrap();
+        refused
+    });
+    assert!(matches!(refused.problem, StoreProblem::NotWritable(_)), "{refused}");
+}

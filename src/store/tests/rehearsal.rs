@@ -11,6 +11,9 @@ fn an_older_store_is_migrated_on_a_copy() {
     schema::make(&state.raw(), 1);
     let version =
         || -> i64 { state.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap() };
+    // One that was killed in the middle of it is in nobody's way.
+    std::fs::create_dir(state.dir.join("rehearsal")).unwrap();
+    std::fs::write(state.dir.join("rehearsal/state.db"), "half").unwrap();
     Store::rehearse(&state.dir).unwrap();
     assert_eq!((version(), state.names()), (1, vec!["state.db".to_owned()]));
     // What cannot be migrated is told.

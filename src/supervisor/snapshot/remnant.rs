@@ -32,6 +32,8 @@ pub struct Remnant {
     launch_hash: String,
     #[serde(default)]
     exclusive: bool,
+    #[serde(default)]
+    at_home: bool,
 }
 
 impl Remnant {
@@ -53,6 +55,7 @@ impl Remnant {
             definition_hash: harness.definition_hash.clone(),
             launch_hash: harness.launch_hash.clone(),
             exclusive: harness.exclusive,
+            at_home: harness.at_home,
         }
     }
 
@@ -100,6 +103,7 @@ impl Remnant {
             enabled: false,
             restart_delay: self.restart_delay,
             workdir: self.workdir.clone(),
+            at_home: self.at_home,
             env_file: None,
             env: BTreeMap::new(),
             skill_paths: Vec::new(),

@@ -339,3 +339,94 @@ fn an_hour_again_is_nothing_new() {
     let slots = ["12:40", "13:00", "13:20", "13:40", "14:00", "14:20"];
     assert_eq!(book.0, slots.map(|slot| format!("a: schedule 01 {slot}")));
 }
+
+/// SCH-5, SCH-11: what was missed while the machine slept is not laid to the daemon, though that has settled
+/// nothing since it started; what it found missed when it started is.
+#[test]
+fn who_was_away_is_said_of_what_was_missed() {
+    let down = "the daemon was down when it was due";
+    let away = "it was not run in time: the machine slept, its clock was set forward or the daemon was busy";
+    let nightly = || [caught_up("a", "0 3 * * *", CatchUp::None)];
+    let cause = |rig: &Rig| rig.skipped()[0].cause.clone().unwrap();
+    let mut store = Store::default();
+    store.commit(&Rig::boot(nightly()).effects);
+    let mut rig = Rig::boot_at(NOON + HOUR, nightly(), store.remembered());
+    rig.set_clock(NOON + HOUR * 20);
+    rig.tell(Event::Tick);
+    assert_eq!(cause(&rig), away);
+    let mut rig = Rig::boot_at(NOON + HOUR * 20, nightly(), store.remembered());
+    rig.tell(Event::Tick);
+    assert_eq!(cause(&rig), down);
+}
+
+/// SCH-5, SCH-11: what was given up has its record, also if it is the first that a schedule had: a clock
+/// that goes back fires none of it.
+#[test]
+fn what_was_given_up_is_not_fired_when_the_clock_goes_back() {
+    let mut rig = Rig::boot([caught_up("a", "@hourly", CatchUp::All)]);
+    rig.start("a", false);
+    rig.spawn("a");
+    rig.set_clock(NOON + MINUTE * 100);
+    rig.tell(Event::Tick);
+    assert_eq!(rig.effects, []);
+    rig.stop("a", false);
+    assert_eq!(rig.skipped().len(), 1);
+    rig.exit("a", GOOD);
+    rig.set_clock(NOON);
+    rig.tell(Event::Tick);
+    assert_eq!(rig.effects, []);
+    assert_eq!(rig.fleet.wall_deadline(), Some(NOON + MINUTE * 150));
+}
+
+/// SCH-5: a schedule that was armed while the clock was years ahead, and has fired nothing, is planned by
+/// the right time after a restart of the daemon; one that has fired then is not fired again.
+#[test]
+fn a_clock_that_was_ahead_when_it_was_armed_parks_nothing() {
+    let fleet = || [scheduled("a", "@hourly", Overlap::Skip)];
+    let mut store = Store::default();
+    store.commit(&Rig::boot_at(NOON + HOUR * 100_000, fleet(), Remembered::default()).effects);
+    let mut rig = Rig::boot_at(NOON, fleet(), store.remembered());
+    let claim = Record::Fired { harness: name("a"), expression: "@hourly UTC".to_owned(), at: NOON };
+    assert_eq!(rig.effects, [Effect::Record(claim)]);
+    rig.tick_after(MINUTE * 30);
+    assert_eq!(rig.launches(), [("a".to_owned(), Trigger::Schedule, 1)]);
+
+    let slot = NOON + HOUR * 100_000 + MINUTE * 30;
+    store.commit(&[Effect::Record(Record::Fired {
+        harness: name("a"),
+        expression: "@hourly UTC".to_owned(),
+        at: slot,
+    })]);
+    let rig = Rig::boot_at(NOON, fleet(), store.remembered());
+    assert_eq!((rig.effects.len(), rig.fleet.wall_deadline()), (0, Some(slot + HOUR)));
+}
+
+/// SCH-5, RUN-0: under `all`, what was missed while a harness is parked is skipped slot by slot at once, and
+/// what was missed while it waits to be tried again takes the place of that.
+#[test]
+fn what_is_owed_does_not_wait_for_one_that_rests() {
+    let all = |policy| with_restart(caught_up("a", "@hourly", CatchUp::All), policy);
+    let missed = |rig: &mut Rig| {
+        rig.set_clock(NOON + MINUTE * 200);
+        rig.tell(Event::Tick);
+    };
+    let mut rig = Rig::boot([all(RestartPolicy::No)]);
+    rig.tick_after(MINUTE * 30);
+    rig.spawn("a");
+    rig.exit_stating("a", BAD, states(Outcome::AuthRequired));
+    missed(&mut rig);
+    let slots: Vec<_> = rig.skipped().iter().map(|run| (run.planned_at.unwrap(), run.outcome)).collect();
+    assert_eq!(slots, [90, 150].map(|minutes| (NOON + MINUTE * minutes, Some(Outcome::Skipped))));
+    assert_eq!((rig.launches(), rig.fleet.problems(rig.now.wall).len()), (Vec::new(), 1));
+
+    for outcome in [Outcome::Failed, Outcome::RateLimited] {
+        let mut rig = Rig::boot([all(RestartPolicy::OnFailure)]);
+        rig.tick_after(MINUTE * 30);
+        rig.spawn("a");
+        let until = Some(rig.now.wall + HOUR * 24);
+        rig.exit_stating("a", BAD, Report { until, ..states(outcome) });
+        assert_eq!(rig.state("a"), State::Backoff);
+        missed(&mut rig);
+        assert_eq!(rig.launches(), [("a".to_owned(), Trigger::CatchUp, 1)]);
+    }
+}

@@ -17,7 +17,7 @@ fn rig(bound: u32, harnesses: impl IntoIterator<Item = Harness>) -> Rig {
 }
 
 fn exclusive(text: &str, workdir: Option<&str>) -> Harness {
-    Harness { exclusive: true, workdir: workdir.map(Into::into), ..oneshot(text) }
+    Harness { exclusive: true, at_home: workdir.is_none(), workdir: workdir.map(Into::into), ..oneshot(text) }
 }
 
 fn waits(rig: &Rig, text: &str) -> Option<WaitingReason> {
@@ -222,7 +222,8 @@ fn a_directory_is_used_by_one_at_a_time() {
         exclusive("b", Some("/w")),
         exclusive("c", Some("/w")),
         exclusive("home", None),
-        exclusive("home2", None),
+        // One may name the home directory, the other need not.
+        Harness { at_home: true, ..exclusive("home2", Some("/home/me")) },
         exclusive("other", Some("/v")),
         Harness { workdir: Some("/w".into()), ..oneshot("free") },
     ];

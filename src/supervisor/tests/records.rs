@@ -1,6 +1,7 @@
 //! What is recorded, told and shown: RUN-1, LIF-9, LIF-10, LIF-4.
 
 use super::*;
+use crate::wire::RunSkill;
 
 /// LIF-9: the record of a start stands before its launch, and the pid is recorded after it.
 #[test]
@@ -18,11 +19,26 @@ fn a_start_is_recorded_before_its_launch() {
 #[test]
 fn the_final_row_is_whole() {
     let mut rig = Rig::boot([enabled("a")]);
-    let id = rig.spawn("a");
+    let id = rig.run("a");
     let started = rig.now.wall;
+    let skill =
+        RunSkill { name: "review".to_owned(), source: "/s/review".to_owned(), hash: "5eed".to_owned() };
+    let (skills, report) = (vec![skill], Some("claude-code".to_owned()));
+    let text = |text: &str| Some(text.to_owned());
+    let facts =
+        Launched { skills: skills.clone(), report: report.clone(), git_before: text("aa"), ..launched() };
+    rig.tell(Event::Spawned { run: id, facts });
+    rig.tell(Event::Version { run: id, version: "1.2".to_owned() });
     rig.pass(MINUTE);
-    rig.exit("a", ExitStatus::Signal(11));
+    let rest = Rest { git_after: text("bb"), dropped_bytes: 7, ..Rest::default() };
+    rig.exit_with("a", ExitStatus::Signal(11), rest);
     let expected = Run {
+        skills,
+        report,
+        agent_version: text("1.2"),
+        git_before: text("aa"),
+        git_after: text("bb"),
+        dropped_bytes: 7,
         started_at: Some(started),
         ended_at: Some(started + MINUTE),
         outcome: Some(Outcome::Failed),
