@@ -70,16 +70,21 @@ fn a_locked_store_stops_nothing_and_loses_nothing() {
 /// LIF-9, RUN-4: The same to the end: what cannot be stored is said, record by record, and the exit status tells.
 #[test]
 fn records_that_are_lost_for_good_are_said() {
-    let home = Home::new("[harness.a]\noneshot = true\ncmd = \"true\"\n");
-    home.ok(&["once", "a"]);
+    let home = Home::new(
+        "[harness.a]\noneshot = true\ncmd = \"sh\"\nworkdir = \"~\"\n\
+         args = [\"-c\", \"touch began; until [ -e go ]; do sleep 0.02; done\"]\n",
+    );
+    let mut once = home.command(&["once", "a"]);
+    let once = once.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let recorded = || home.runs("a").first().is_some_and(|run| run.get("pid").is_some());
+    until("it runs", || (home.path("began").exists() && recorded()).then_some(()));
     let other = rusqlite::Connection::open(home.path(".local/state/harnessd/state.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let said = home.harnessd(&["once", "a"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(
-        said.err.contains("records of runs are lost: ") && said.err.contains("database is locked"),
-        "{said:?}"
-    );
+    home.write("go", "");
+    let said = once.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(1), "{error}");
+    assert!(error.contains("records of runs are lost: ") && error.contains("database is locked"), "{error}");
 }
 
 /// A mistake in the file moves neither the state directory nor the socket: clients find their daemon.
