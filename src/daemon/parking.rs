@@ -61,7 +61,13 @@ impl Daemon {
         let files = login_files(harness, &self.around);
         // A predecessor has looked at them already.
         let known = self.parking.harnesses.remove(&harness.name).unwrap_or_default();
-        let stamp = |path: &Utf8PathBuf| known.get(path).copied().unwrap_or_else(|| Stamp::of(path));
+        // Or an earlier daemon has parked it: what is newer than the run that was refused is another login.
+        let refused = self.supervisor.view(&harness.name).and_then(|view| view.last_run?.ended_at);
+        let stamp = |path: &Utf8PathBuf| match known.get(path) {
+            Some(known) => *known,
+            None if refused.is_some_and(|at| Stamp::is_newer(path, at)) => None,
+            None => Stamp::of(path),
+        };
         let stamped = files.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
         self.parking.harnesses.insert(harness.name.clone(), stamped);
         self.watch_logins();

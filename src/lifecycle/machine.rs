@@ -182,6 +182,7 @@ impl Machine {
             Event::Exited { run, status } => self.exited(run, status, &mut turn),
             Event::Emptied { run, report } => self.emptied(run, report, &mut turn),
             Event::CheckRefused { run, cause } => self.check_refused(run, &cause, &mut turn),
+            Event::Park => self.park_again(&mut turn),
             Event::Unpark => self.unpark(&mut turn),
             Event::Revised => self.revised(&mut turn),
             Event::Due => self.due(&mut turn),

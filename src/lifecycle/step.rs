@@ -93,6 +93,8 @@ pub enum Event {
         /// Why.
         cause: String,
     },
+    /// It was parked when an earlier daemon went away: it is parked again, unless it is active.
+    Park,
     /// What it was parked for may be over.
     Unpark,
     /// The policy is another one than it was.

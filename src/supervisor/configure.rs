@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::message::{Effect, Remembered};
 use super::slot::Slot;
 use super::{Supervisor, Turn};
-use crate::base::{HarnessName, Trigger};
+use crate::base::{HarnessName, Outcome, Trigger};
 use crate::config::{Configuration, Harness};
 use crate::lifecycle::{Event as Order, Request, RestartPolicy, StopReason};
-use crate::wire::EventKind;
+use crate::wire::{EventKind, Run};
 
 const BOOT: Request = Request { trigger: Trigger::Boot, planned_at: None };
 
@@ -29,6 +29,8 @@ impl Supervisor {
             self.arm(name, turn);
             if starts_at_boot(harness, self.intents.get(name).copied()) {
                 self.drive(name, Order::Start(BOOT), turn);
+            } else if self.slots.get(name).is_some_and(|slot| was_parked(slot)) {
+                self.drive(name, Order::Park, turn);
             }
         }
         let gone = self.firings.keys().filter(|name| !self.slots.contains_key(*name));
@@ -112,6 +114,14 @@ impl Supervisor {
         }
         self.drive(name, Order::Stop(StopReason::Removed), turn);
     }
+}
+
+/// Whether an earlier daemon has left a scheduled harness parked (RUN-0). One whose definition has
+/// changed since may have got its login by that.
+fn was_parked(slot: &Slot) -> bool {
+    let unchanged = |run: &Run| run.definition_hash == slot.harness.definition_hash;
+    let refused = |run: &Run| run.outcome == Some(Outcome::AuthRequired) && unchanged(run);
+    slot.harness.timetable().is_some() && slot.last_run.as_ref().is_some_and(refused)
 }
 
 /// LIF-2: what is enabled, and what was started by hand and not stopped since. A

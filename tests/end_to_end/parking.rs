@@ -77,3 +77,30 @@ fn keys_and_moved_directories_are_watched() {
     home.write("elsewhere/.credentials.json", "x");
     until("the login is seen where it is", || (!waits_for_login(&home, "moved")).then_some(()));
 }
+
+/// RUN-0: a harness is parked though the daemon was killed meanwhile, until its login changes; one that
+/// changed while no daemon was there is seen at the start.
+#[test]
+fn a_parked_harness_is_parked_by_the_next_daemon_too() {
+    let mut home = home_of_an_agent(
+        "[harness.a]\nagent = \"claude-code\"\nprompt = \"go\"\nschedule = \"@every 1s\"\n",
+        "grep -qs good ~/.claude/.credentials.json",
+    );
+    home.write(".claude/.credentials.json", "bad");
+    home.start_daemon();
+    until("it is parked", || waits_for_login(&home, "a").then_some(()));
+    home.signal_daemon(nix::libc::SIGKILL);
+    home.wait_daemon();
+    let skipped = count(&home, "a", "skipped");
+    home.start_daemon();
+    until("slots are skipped again", || (count(&home, "a", "skipped") > skipped).then_some(()));
+    assert!(waits_for_login(&home, "a"));
+    assert_eq!(count(&home, "a", "auth-required"), 1, "it is not tried in vain");
+
+    home.signal_daemon(nix::libc::SIGKILL);
+    home.wait_daemon();
+    home.write(".claude/.credentials.json", "good");
+    home.start_daemon();
+    until("it runs", || (count(&home, "a", "ok") > 0).then_some(()));
+    assert_eq!(count(&home, "a", "auth-required"), 1);
+}

@@ -109,6 +109,13 @@ impl Machine {
         turn.effects.push(Effect::Parked);
     }
 
+    /// An earlier daemon has parked it, and nobody has logged in since as far as is known.
+    pub(super) fn park_again(&mut self, turn: &mut Turn<'_>) {
+        if matches!(self.phase, Phase::Stopped) {
+            self.park(false, Duration::ZERO, turn);
+        }
+    }
+
     /// Somebody may have logged in: what the policy wants is tried again.
     pub(super) fn unpark(&mut self, turn: &mut Turn<'_>) {
         match self.phase {

@@ -1,6 +1,7 @@
 //! Harnesses whose agent is not logged in, in the fleet: RUN-0, RUN-5, SCH-11.
 
 use super::*;
+use crate::base::RunIds;
 use crate::config::Notify;
 use crate::wire::{Waiting, WaitingReason};
 
@@ -143,4 +144,38 @@ fn who_waits_for_a_parked_harness_hears_so() {
     assert_eq!(failure(rig.last_reply()), (ErrorCode::RunFailed, expected));
     let skipped = |effect: &&Effect| matches!(effect, Effect::Emit(EventKind::FiringSkipped { .. }));
     assert_eq!(rig.effects.iter().filter(skipped).count(), 1);
+}
+
+/// RUN-0: a scheduled harness that an earlier daemon had parked is parked again, and its slots are skipped. Not
+/// one whose definition has changed since, nor one whose next run went otherwise.
+#[test]
+fn a_new_daemon_parks_again_what_was_parked() {
+    let nightly = || scheduled("a", "@hourly", Overlap::Skip);
+    let after = |outcome, hash: &str| {
+        let run = Run::new(
+            RunIds::new(1).next(Wall(1)),
+            name("a"),
+            Trigger::Schedule,
+            "generic".to_owned(),
+            hash.to_owned(),
+        );
+        let run = Run { outcome: Some(outcome), ended_at: Some(Wall(2)), ..run };
+        let last_runs = BTreeMap::from([(name("a"), run)]);
+        Rig::boot_with([nightly()], Remembered { last_runs, ..Remembered::default() })
+    };
+    let hash = nightly().definition_hash;
+    let mut rig = after(Outcome::AuthRequired, &hash);
+    assert_eq!(parks(&rig), ["park"]);
+    let waiting = Waiting { reason: WaitingReason::Login, until: None };
+    assert_eq!(rig.fleet.view(&name("a")).unwrap().waiting, Some(waiting));
+    rig.pass(MINUTE * 60);
+    rig.tell(Event::Tick);
+    let skipped = |effect: &Effect| matches!(effect, Effect::Emit(EventKind::FiringSkipped { .. }));
+    assert!(rig.effects.iter().any(skipped) && rig.fleet.view(&name("a")).unwrap().run.is_none());
+    rig.tell(Event::LoginChanged { harness: name("a") });
+    assert_eq!((parks(&rig), rig.fleet.view(&name("a")).unwrap().waiting), (vec!["unpark"], None));
+
+    for (outcome, hash) in [(Outcome::AuthRequired, "another"), (Outcome::Failed, hash.as_str())] {
+        assert_eq!(parks(&after(outcome, hash)), Vec::<&str>::new(), "{outcome} {hash}");
+    }
 }
