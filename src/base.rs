@@ -15,6 +15,7 @@ mod run;
 mod signal;
 mod time;
 mod version;
+mod word;
 
 pub use diagnostic::{Diagnostic, Place, Related, Severity, SourceText, Sources};
 pub use name::{HarnessName, NameError, is_name};
@@ -23,7 +24,9 @@ pub use quantity::{QuantityError, duration_text, parse_duration, parse_size, siz
 pub use random::Random;
 pub use render::{Format, json_one, render};
 pub use report::Report;
-pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger, UnknownWord};
+pub use run::{ExitStatus, Outcome, RunId, RunIds, State, Trigger};
 pub use signal::{signal_name, signal_names, signal_number};
 pub use time::{Mono, Now, Wall, micros};
 pub use version::{same_minor, version};
+pub(crate) use word::words;
+pub use word::{UnknownWord, Word};

@@ -19,7 +19,7 @@ mod verdict;
 pub use chance::Chance;
 pub use machine::Machine;
 pub use phase::{Request, Standing, Wait};
-pub use policy::{Policy, RestartPolicy, UnknownPolicy};
+pub use policy::{Policy, RestartPolicy};
 pub use signal::signal_name;
 pub use step::{Effect, End, Event, Firing};
 pub use verdict::StopReason;

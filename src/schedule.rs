@@ -28,10 +28,10 @@ use chrono_tz::Tz;
 use crate::base::Wall;
 use calendar::Calendar;
 
-pub use catch_up::{CatchUp, CatchUpError};
+pub use catch_up::CatchUp;
 pub use error::ScheduleError;
 pub use jitter::jitter;
-pub use overlap::{Overlap, OverlapError};
+pub use overlap::Overlap;
 pub use zone::{ZoneError, parse_zone};
 
 /// A schedule expression that fires at least once.

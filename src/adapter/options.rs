@@ -3,11 +3,10 @@
 //! Invariant: whether an option is fulfilled is read from the adapter's data,
 //! never from its name.
 
-use std::fmt;
-
 use super::merge::join_documents;
 use super::model::{Adapter, JsonVariables, Launch, Means, Variables};
 use super::template::fill;
+use crate::base::words;
 
 /// `model`, `auto_accept`, `max_turns` and `quiet` of a harness.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,38 +21,17 @@ pub struct PromptOptions {
     pub quiet: bool,
 }
 
-/// The key of one option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OptionKey {
-    /// `model`
-    Model,
-    /// `auto_accept`
-    AutoAccept,
-    /// `max_turns`
-    MaxTurns,
-    /// `quiet`
-    Quiet,
-}
-
-impl OptionKey {
-    /// All of them, in the order in which they stand in a command.
-    pub const ALL: [Self; 4] = [Self::Model, Self::AutoAccept, Self::MaxTurns, Self::Quiet];
-
-    /// The key as it is written in a configuration.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::AutoAccept => "auto_accept",
-            Self::MaxTurns => "max_turns",
-            Self::Quiet => "quiet",
-        }
-    }
-}
-
-impl fmt::Display for OptionKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+words! {
+    /// The key of one option, as it is written in a configuration; in the order in which they stand in a command.
+    OptionKey as "option" {
+        /// `model`
+        Model = "model",
+        /// `auto_accept`
+        AutoAccept = "auto_accept",
+        /// `max_turns`
+        MaxTurns = "max_turns",
+        /// `quiet`
+        Quiet = "quiet",
     }
 }
 
@@ -125,7 +103,7 @@ pub(super) struct Spelt {
 pub(super) fn spell(adapter: &Adapter, launch: &Launch, options: &PromptOptions) -> Result<Spelt, OptionKey> {
     let mut spelt = Spelt::default();
     let turns = options.max_turns.filter(|turns| *turns > 0).map(|turns| turns.to_string());
-    for key in OptionKey::ALL {
+    for &key in OptionKey::ALL {
         let value = match key {
             OptionKey::Model => options.model.as_deref(),
             OptionKey::AutoAccept => options.auto_accept.then_some(""),

@@ -4,55 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use uuid::Uuid;
 
 use super::random::Random;
 use super::time::Wall;
-
-/// A text that names no member of a closed set.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{text}` is no {kind}")]
-pub struct UnknownWord {
-    kind: &'static str,
-    text: String,
-}
-
-/// Declares an enum whose members are words in files, JSON and the store.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident as $kind:literal { $($(#[$doc:meta])* $member:ident = $word:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $member,)+ }
-
-        impl $name {
-            /// Every member, in the order of declaration.
-            pub const ALL: &'static [Self] = &[$(Self::$member,)+];
-
-            /// The word for it.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$member => $word,)+ }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnknownWord;
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                match text {
-                    $($word => Ok(Self::$member),)+
-                    _ => Err(UnknownWord { kind: $kind, text: text.to_owned() }),
-                }
-            }
-        }
-    };
-}
+use super::word::{UnknownWord, words};
 
 words! {
     /// The state of a harness (LIF-1).
@@ -193,7 +149,7 @@ impl fmt::Display for RunId {
 impl FromStr for RunId {
     type Err = UnknownWord;
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        Uuid::try_parse(text).map(Self).map_err(|_| UnknownWord { kind: "run id", text: text.to_owned() })
+        Uuid::try_parse(text).map(Self).map_err(|_| UnknownWord::new("run id", text))
     }
 }
 

@@ -179,7 +179,7 @@ pub(super) fn options(
         quiet: raw.quiet.unwrap_or(true),
     };
     let adapter = chosen.adapter.as_ref().filter(|adapter| adapter.takes_prompt());
-    for key in OptionKey::ALL {
+    for &key in OptionKey::ALL {
         let name = key.as_str();
         if !given.some() && scope.has(name) {
             let message = format!("`{name}` needs a prompt");

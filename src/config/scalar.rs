@@ -5,15 +5,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::str::FromStr;
 use std::time::Duration;
 
 use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 
-use crate::base::{Outcome, nearest, parse_duration, parse_size, signal_names, signal_number, size_text};
-use crate::lifecycle::RestartPolicy;
-use crate::schedule::{CatchUp, Overlap, parse_zone};
+use crate::base::{Word, nearest, parse_duration, parse_size, signal_names, signal_number, size_text};
+use crate::schedule::parse_zone;
 
 /// No duration of a configuration is longer, so that sums with clocks cannot overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
@@ -257,31 +255,9 @@ impl FromText for Tz {
     }
 }
 
-impl FromText for RestartPolicy {
+impl<T: Word> FromText for T {
     fn from_text(text: &str) -> Result<Self, String> {
-        let words = ["no", "always", "unless-stopped", "on-failure"];
-        Self::from_str(text).map_err(|_| unknown_word(text, "restart policy", text, words))
-    }
-}
-
-impl FromText for Overlap {
-    fn from_text(text: &str) -> Result<Self, String> {
-        let words = ["skip", "queue", "replace"];
-        Self::from_str(text).map_err(|_| unknown_word(text, "overlap policy", text, words))
-    }
-}
-
-impl FromText for CatchUp {
-    fn from_text(text: &str) -> Result<Self, String> {
-        let words = Self::ALL.iter().map(|rule| rule.as_str());
-        text.parse().map_err(|_| unknown_word(text, "catch-up policy", text, words))
-    }
-}
-
-impl FromText for Outcome {
-    fn from_text(text: &str) -> Result<Self, String> {
-        let words = Self::ALL.iter().map(|outcome| outcome.as_str());
-        text.parse().map_err(|_| unknown_word(text, "outcome", text, words))
+        text.parse().map_err(|_| unknown_word(text, T::KIND, text, T::WORDS.iter().copied()))
     }
 }
 

@@ -2,61 +2,21 @@
 //!
 //! Invariant: nothing here depends on what has happened; see `tally` for that.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use crate::base::{Outcome, words};
 
-use crate::base::Outcome;
-
-/// When a harness is started again by itself (LIF-3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RestartPolicy {
-    /// Never.
-    No,
-    /// A resident harness whatever the outcome, a one-shot unless it was `ok`.
-    Always,
-    /// As `always`, but a stop by hand survives a restart of the daemon.
-    UnlessStopped,
-    /// After a failure.
-    OnFailure,
-}
-
-/// A text that is no restart policy.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no restart policy: write `no`, `always`, `unless-stopped` or `on-failure`")]
-pub struct UnknownPolicy(String);
-
-impl RestartPolicy {
-    /// Every policy, in the order of declaration.
-    pub const ALL: &'static [Self] = &[Self::No, Self::Always, Self::UnlessStopped, Self::OnFailure];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::No => "no",
-            Self::Always => "always",
-            Self::UnlessStopped => "unless-stopped",
-            Self::OnFailure => "on-failure",
-        }
-    }
-}
-
-impl fmt::Display for RestartPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for RestartPolicy {
-    type Err = UnknownPolicy;
-    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
-        let found = Self::ALL.iter().find(|policy| policy.as_str() == text);
-        found.copied().ok_or_else(|| UnknownPolicy(text.to_owned()))
+words! {
+    /// When a harness is started again by itself (LIF-3).
+    RestartPolicy as "restart policy" {
+        /// Never.
+        No = "no",
+        /// A resident harness whatever the outcome, a one-shot unless it was `ok`.
+        Always = "always",
+        /// As `always`, but a stop by hand survives a restart of the daemon.
+        UnlessStopped = "unless-stopped",
+        /// After a failure.
+        OnFailure = "on-failure",
     }
 }
 

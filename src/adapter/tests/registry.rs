@@ -238,7 +238,7 @@ fn the_table_of_agents_follows_from_the_data() {
     ] {
         let adapter = builtin(agent);
         let view = adapter.view();
-        let fulfilled = OptionKey::ALL.map(|key| adapter.fulfils(key));
+        let fulfilled: Vec<_> = OptionKey::ALL.iter().map(|key| adapter.fulfils(*key)).collect();
         assert_eq!(fulfilled, [model, auto_accept, max_turns, quiet], "{agent}");
         let words = [&view.supports.model, &view.supports.auto_accept, &view.supports.max_turns];
         assert_eq!(words, [model.as_str(), auto_accept.as_str(), max_turns.as_str()], "{agent}");
