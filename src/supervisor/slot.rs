@@ -5,6 +5,7 @@
 //! What derives serde here crosses a re-execution (CTL-11): a field that is added needs a
 //! `#[serde(default)]`, so that what another version wrote can still be read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::firing::Timer;
 use super::message::Ticket;
-use super::snapshot::{exact, word, word::Word};
-use crate::base::{Mono, RunId, Wall};
+use super::snapshot::exact;
+use crate::base::RunId;
 use crate::config::{DaemonSettings, Harness};
 use crate::lifecycle::{Machine, Policy, Standing};
 use crate::wire::{ErrorCode, Run};
@@ -70,13 +71,12 @@ pub(super) enum Goal {
 }
 
 /// Somebody who waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiter {
     pub(super) ticket: Ticket,
     pub(super) goal: Goal,
     /// The word of a good answer.
-    #[serde(with = "word")]
-    pub(super) result: Word,
+    pub(super) result: Cow<'static, str>,
     /// The run; none: the one that follows what is being ended.
     pub(super) run: Option<RunId>,
 }
@@ -94,12 +94,6 @@ pub(super) struct Slot {
     pub(super) last_run: Option<Run>,
     /// A reload has taken it away; it is forgotten when it has stopped.
     pub(super) removed: bool,
-    /// The deadline that the alarms hold for it.
-    pub(super) alarm: Option<Mono>,
-    /// The end of a limit that the alarms hold for it.
-    pub(super) limit: Option<Wall>,
-    /// The shell watches the login of its agent.
-    pub(super) parked: bool,
 }
 
 impl Slot {
@@ -113,9 +107,6 @@ impl Slot {
             waiters: Vec::new(),
             last_run,
             removed: false,
-            alarm: None,
-            limit: None,
-            parked: false,
         }
     }
 
@@ -148,6 +139,11 @@ impl Slot {
     /// Whether the running process has an older definition.
     pub(super) fn changed(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.terms.launch_hash != self.harness.launch_hash)
+    }
+
+    /// Whether it waits for somebody to log in: the shell watches for that.
+    pub(super) const fn parked(&self) -> bool {
+        matches!(self.machine.standing(), Standing::Parked)
     }
 
     /// Whether it may be forgotten.
