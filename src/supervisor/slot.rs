@@ -32,7 +32,7 @@ pub(super) struct Live {
     pub(super) refusal: Option<ErrorCode>,
 }
 
-/// What a process keeps of the definition that it was started with, whatever a reload brings.
+/// What a run keeps of the definition that it was started with, whatever a reload brings.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Terms {
     launch_hash: String,
@@ -41,6 +41,9 @@ pub(super) struct Terms {
     idle_timeout: Option<Duration>,
     linger_timeout: Duration,
     stop_timeout: Duration,
+    /// How long its check may take, if it has one.
+    #[serde(default)]
+    check: Option<Duration>,
 }
 
 impl Terms {
@@ -53,6 +56,7 @@ impl Terms {
             idle_timeout: watch.and_then(|watch| watch.idle_timeout),
             linger_timeout: watch.map_or(Duration::MAX, |watch| watch.linger_timeout),
             stop_timeout: harness.stop_timeout,
+            check: watch.and_then(|watch| watch.check.as_ref()).map(|check| check.timeout),
         }
     }
 }
@@ -111,7 +115,7 @@ impl Slot {
     }
 
     /// What its machine consults: what matters at an end is the present
-    /// definition's, what belongs to the process is that one's it was started with.
+    /// definition's, what belongs to the run (its check, too) is that one's it was started with.
     pub(super) fn policy(&self, settings: Option<&DaemonSettings>) -> Policy {
         let present = &self.harness;
         let terms = self.live.as_ref().map_or_else(|| Terms::of(present), |live| live.terms.clone());
@@ -131,7 +135,7 @@ impl Slot {
             first_output_timeout: terms.first_output_timeout,
             idle_timeout: terms.idle_timeout,
             linger_timeout: terms.linger_timeout,
-            check: present.watch().and_then(|watch| watch.check.as_ref()).map(|check| check.timeout),
+            check: terms.check,
             stop_timeout: terms.stop_timeout,
         }
     }
