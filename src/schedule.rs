@@ -22,6 +22,7 @@ mod tests;
 mod zone;
 
 use std::fmt;
+use std::time::Duration;
 
 use chrono_tz::Tz;
 
@@ -85,7 +86,16 @@ impl Schedule {
     /// Whether it is an `@every`, which counts from an anchor and knows no zone.
     #[must_use]
     pub const fn is_interval(&self) -> bool {
-        matches!(self.rule, Rule::Every(_))
+        self.interval().is_some()
+    }
+
+    /// The time between the firings of an `@every`.
+    #[must_use]
+    pub const fn interval(&self) -> Option<Duration> {
+        match self.rule {
+            Rule::Every(micros) => Some(Duration::from_micros(micros.unsigned_abs())),
+            Rule::Calendar { .. } => None,
+        }
     }
 
     /// The first firing strictly after `after`.

@@ -61,14 +61,11 @@ impl Policy {
             Outcome::Stopped | Outcome::Replaced | Outcome::Lost | Outcome::Missed => false,
             // Its start at boot met a run of another process: that start is still due, whatever the policy.
             Outcome::Skipped => !self.oneshot,
-            Outcome::Ok => {
+            Outcome::Ok | Outcome::MaxTurns | Outcome::Budget => {
                 !self.oneshot && matches!(self.restart, RestartPolicy::Always | RestartPolicy::UnlessStopped)
             }
             // Once somebody may have logged in; what is scheduled has its next slot.
             Outcome::AuthRequired => !self.scheduled && !matches!(self.restart, RestartPolicy::No),
-            Outcome::MaxTurns | Outcome::Budget => {
-                !self.oneshot && matches!(self.restart, RestartPolicy::Always | RestartPolicy::UnlessStopped)
-            }
             Outcome::Failed
             | Outcome::RateLimited
             | Outcome::Overloaded
@@ -85,7 +82,11 @@ impl Policy {
     #[must_use]
     pub fn delay(&self, quick: u32) -> Duration {
         let cap = self.backoff_max.max(self.restart_delay);
-        let doublings = quick.saturating_sub(1).min(31);
-        self.restart_delay.saturating_mul(1 << doublings).min(cap)
+        doubled(self.restart_delay, quick.saturating_sub(1), cap)
     }
+}
+
+/// `first`, so many times doubled, up to the cap.
+pub(super) fn doubled(first: Duration, doublings: u32, cap: Duration) -> Duration {
+    first.saturating_mul(1 << doublings.min(31)).min(cap)
 }

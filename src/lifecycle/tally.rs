@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::Policy;
+use super::policy::{Policy, doubled};
 use crate::base::{Mono, Outcome};
 
 /// The history since the last start that was asked for.
@@ -42,8 +42,6 @@ const LIMIT_PAUSE: Duration = Duration::from_secs(60);
 const OVERLOAD_PAUSE: Duration = Duration::from_secs(30);
 /// The longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
-/// After so many doublings each pause has become the longest one.
-const LAST_DOUBLING: u32 = 11;
 
 /// What follows from an end after which the policy wants another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,9 +109,7 @@ impl Tally {
     pub(super) fn limited(&mut self, outcome: Outcome, lasted: Duration, policy: &Policy) -> Pause {
         self.spare(lasted, policy);
         let first = if outcome == Outcome::Overloaded { OVERLOAD_PAUSE } else { LIMIT_PAUSE };
-        let grown = |first: Duration, doublings: u32| {
-            first.saturating_mul(1 << doublings.min(LAST_DOUBLING)).min(LONGEST_PAUSE)
-        };
+        let grown = |first: Duration, doublings: u32| doubled(first, doublings, LONGEST_PAUSE);
         // The first statement is believed; one after which the limit was met at once was not true.
         let least = self.limits.checked_sub(1).map_or(Duration::ZERO, |before| grown(SHORTEST, before));
         let pause = Pause { least, unknown: grown(first, self.limits) };

@@ -52,11 +52,11 @@ impl Format {
     }
 
     /// What an exit status means by itself, where the program gives it a meaning.
-    pub(super) fn exit(self, code: i32) -> Option<(Outcome, &'static str)> {
-        match (self, code) {
-            (Self::Gemini | Self::Qwen, 41) => Some((Outcome::AuthRequired, "it is not logged in")),
-            (Self::Gemini | Self::Qwen, 53) => Some((Outcome::MaxTurns, "it used up its turns")),
-            _ => None,
+    pub(super) const fn exit(self, code: i32) -> Option<(Outcome, &'static str)> {
+        match self {
+            Self::Gemini => gemini::exit(code),
+            Self::Qwen => qwen::exit(code),
+            Self::ClaudeCode | Self::Codex | Self::OpenCode | Self::Pi => None,
         }
     }
 }

@@ -27,6 +27,15 @@ pub(super) fn read(record: &Value, tell: &mut dyn FnMut(Told)) -> bool {
     true
 }
 
+/// What an exit status means by itself.
+pub(super) const fn exit(code: i32) -> Option<(Outcome, &'static str)> {
+    match code {
+        41 => Some((Outcome::AuthRequired, "it is not logged in")),
+        53 => Some((Outcome::MaxTurns, "it used up its turns")),
+        _ => None,
+    }
+}
+
 fn result(record: &Value) -> Statement {
     if text(record, &["status"]) == Some("success") {
         return Statement::ok();

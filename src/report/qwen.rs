@@ -1,10 +1,11 @@
 //! Qwen Code: `--output-format stream-json`.
 //!
 //! Its records have the form of Claude Code's; the terminal one, `result`, holds an `error` with
-//! a message.
+//! a message. Its exit statuses are Gemini CLI's, from which it descends.
 
 use serde_json::Value;
 
+pub(super) use super::gemini::exit;
 use super::statement::{Statement, Trouble};
 use super::told::{Told, items, text};
 use crate::base::Outcome;

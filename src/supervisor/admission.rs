@@ -8,7 +8,7 @@ use super::slot::{Live, Terms};
 use super::{Supervisor, Turn};
 use crate::base::{HarnessName, RunId, Trigger};
 use crate::lifecycle::{Event as Order, Request};
-use crate::wire::{EventKind, Record, Run};
+use crate::wire::{EventKind, Record};
 
 use super::message::Effect;
 
@@ -108,12 +108,9 @@ impl Supervisor {
     fn begin(&mut self, id: RunId, turn: &mut Turn) {
         let Some(slot) = self.runs.get(&id).and_then(|name| self.slots.get_mut(name)) else { return };
         let (harness, Some(live)) = (slot.harness.clone(), slot.live.as_mut()) else { return };
-        live.run = Run {
-            started_at: Some(turn.now.wall),
-            adapter: harness.adapter.id().to_owned(),
-            definition_hash: harness.definition_hash.clone(),
-            ..live.run.clone()
-        };
+        live.run.started_at = Some(turn.now.wall);
+        harness.adapter.id().clone_into(&mut live.run.adapter);
+        live.run.definition_hash.clone_from(&harness.definition_hash);
         let run = live.run.clone();
         let (trigger, attempt) = (run.trigger, run.attempt);
         turn.effects.extend([

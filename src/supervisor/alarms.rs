@@ -1,7 +1,7 @@
 //! All deadlines of the fleet, sorted.
 //!
 //! Invariant: a harness stands in each set at most once, at the instant that
-//! its slot remembers.
+//! its machine or its timer wants.
 
 use std::collections::BTreeSet;
 

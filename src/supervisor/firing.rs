@@ -7,6 +7,7 @@
 
 mod handed;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ const DOWN: &str = "the daemon was down when it was due";
 const AWAY: &str =
     "it was not run in time: the machine slept, its clock was set forward or the daemon was busy";
 const LET_GO: &str = "asked to stop before it was made up for";
+
+/// Until when everything is settled of each schedule, and of which expression.
+type Claims = BTreeMap<HarnessName, (String, Wall)>;
 
 /// An armed schedule.
 #[derive(Debug)]
@@ -71,7 +75,7 @@ impl Timer {
             (timer.settled, timer.fired) = (now, false);
         }
         timer.plan(name, now);
-        timer.absent = known.is_some() && timer.alarm().is_some_and(|due| due <= now);
+        timer.absent = known.is_some() && timer.next().is_some_and(|due| due <= now);
         timer
     }
 
@@ -196,20 +200,20 @@ impl Timer {
         stretch.ok().flatten()
     }
 
-    /// When it wants to be looked at.
-    fn alarm(&self) -> Option<Wall> {
-        self.next.map(|(_, due)| due)
-    }
-
-    /// What the store keeps: until when everything is settled, and of which schedule.
-    fn claim(&self, name: &HarnessName) -> Effect {
+    /// Notes what the store keeps: until when everything is settled, and of which schedule.
+    fn claim(&self, name: &HarnessName, claims: &mut Claims, turn: &mut Turn) {
         let expression = identity(&self.timetable);
-        Effect::Record(Record::Fired { harness: name.clone(), expression, at: self.settled })
+        claims.insert(name.clone(), (expression.clone(), self.settled));
+        turn.effects.push(Effect::Record(Record::Fired {
+            harness: name.clone(),
+            expression,
+            at: self.settled,
+        }));
     }
 
     /// When the harness is due next, its delay included.
     pub(super) fn next(&self) -> Option<Wall> {
-        self.alarm()
+        self.next.map(|(_, due)| due)
     }
 
     pub(super) const fn is_broken(&self) -> bool {
@@ -218,9 +222,9 @@ impl Timer {
 
     /// The first slot that should have been taken long ago and is not.
     pub(super) fn late(&self, name: &HarnessName, now: Wall) -> Option<Wall> {
-        let first = guarded(|| self.after(self.settled)).ok().flatten()?;
-        guarded(|| Some(self.due(name, first))).ok().flatten().filter(|due| now.since(*due) > LATE)?;
-        Some(first)
+        let first = self.following(self.settled)?;
+        let due = guarded(|| self.due(name, first)).ok()?;
+        (now.since(due) > LATE).then_some(first)
     }
 
     /// The slot after this one.
@@ -256,7 +260,7 @@ impl Supervisor {
     /// unchanged expression keeps its phase (SCH-7).
     pub(super) fn arm(&mut self, name: &HarnessName, turn: &mut Turn) {
         let Some(slot) = self.slots.get_mut(name) else { return };
-        let before = slot.timer.as_ref().and_then(Timer::alarm);
+        let before = slot.timer.as_ref().and_then(Timer::next);
         let (kept, now) = (slot.timer.take(), turn.now.wall);
         slot.timer = slot.harness.timetable().cloned().map(|wanted| match kept {
             Some(mut timer) if identity(&timer.timetable) == identity(&wanted) => {
@@ -271,13 +275,12 @@ impl Supervisor {
                 let known = known.map(|(_, at)| *at);
                 let timer = Timer::new(name, wanted, known, now);
                 if known != Some(timer.settled) {
-                    turn.effects.push(timer.claim(name));
-                    self.firings.insert(name.clone(), (whole, timer.settled));
+                    timer.claim(name, &mut self.firings, turn);
                 }
                 timer
             }
         });
-        let (armed, after) = (slot.timer.is_some(), slot.timer.as_ref().and_then(Timer::alarm));
+        let (armed, after) = (slot.timer.is_some(), slot.timer.as_ref().and_then(Timer::next));
         self.alarms.set_wall(name, before, after);
         if !armed {
             self.forget_schedule(name, turn);
@@ -287,7 +290,7 @@ impl Supervisor {
     /// The timer goes; what the store knows of it stays, for the next daemon.
     pub(super) fn disarm(&mut self, name: &HarnessName) {
         let timer = self.slots.get_mut(name).and_then(|slot| slot.timer.take());
-        self.alarms.set_wall(name, timer.and_then(|timer| timer.alarm()), None);
+        self.alarms.set_wall(name, timer.and_then(|timer| timer.next()), None);
     }
 
     /// The schedule is gone from the configuration: should it come back, it has missed nothing.
@@ -302,14 +305,13 @@ impl Supervisor {
         let now = turn.now.wall;
         for (name, slot) in &mut self.slots {
             let Some(timer) = &mut slot.timer else { continue };
-            let before = timer.alarm();
+            let before = timer.next();
             if !timer.fired && timer.settled > now {
                 timer.settled = now;
-                turn.effects.push(timer.claim(name));
-                self.firings.insert(name.clone(), (identity(&timer.timetable), now));
+                timer.claim(name, &mut self.firings, turn);
             }
             timer.plan(name, now);
-            self.alarms.set_wall(name, before, timer.alarm());
+            self.alarms.set_wall(name, before, timer.next());
         }
     }
 
@@ -318,9 +320,9 @@ impl Supervisor {
         let Some(slot) = self.slots.get_mut(name) else { return };
         let free = matches!(slot.machine.standing(), Standing::Idle | Standing::Waiting | Standing::Parked);
         let Some(timer) = &mut slot.timer else { return };
-        let (before, absent) = (timer.alarm(), timer.absent);
+        let (before, absent) = (timer.next(), timer.absent);
         let taken = timer.take(name, turn.now.wall, free);
-        self.alarms.set_wall(name, before, timer.alarm());
+        self.alarms.set_wall(name, before, timer.next());
         let Some(taken) = taken else { return };
         timer.absent = false;
         let overlap = match timer.timetable.overlap {
@@ -328,8 +330,7 @@ impl Supervisor {
             Overlap::Queue => Firing::Queue,
             Overlap::Replace => Firing::Replace,
         };
-        self.firings.insert(name.clone(), (identity(&timer.timetable), timer.settled));
-        turn.effects.push(timer.claim(name));
+        timer.claim(name, &mut self.firings, turn);
         if let Some(stretch) = taken.missed {
             self.missed(name, stretch, if absent { DOWN } else { AWAY }, turn);
         }
@@ -350,12 +351,11 @@ impl Supervisor {
     /// Somebody stops the harness: it is not to go on with what it owes.
     pub(super) fn let_go(&mut self, name: &HarnessName, turn: &mut Turn) {
         let Some(timer) = self.slots.get_mut(name).and_then(|slot| slot.timer.as_mut()) else { return };
-        let before = timer.alarm();
+        let before = timer.next();
         let stretch = timer.let_go(name, turn.now.wall);
-        self.alarms.set_wall(name, before, timer.alarm());
+        self.alarms.set_wall(name, before, timer.next());
         if let Some(stretch) = stretch {
-            self.firings.insert(name.clone(), (identity(&timer.timetable), timer.settled));
-            turn.effects.push(timer.claim(name));
+            timer.claim(name, &mut self.firings, turn);
             self.missed(name, stretch, LET_GO, turn);
         }
     }

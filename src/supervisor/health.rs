@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Supervisor;
 use super::firing::LATE;
 use crate::base::{HarnessName, Outcome, State, Wall, duration_text};
-use crate::wire::{Attention, WaitingReason};
+use crate::wire::Attention;
 
 use super::slot::Slot;
 
@@ -23,9 +23,7 @@ impl Supervisor {
     }
 
     fn problem(&self, name: &HarnessName, slot: &Slot, now: Wall) -> Option<String> {
-        let view = self.view(name)?;
-        let waiting = view.waiting.map(|waiting| waiting.reason);
-        if waiting == Some(WaitingReason::Login) {
+        if slot.parked() {
             return Some("parked: its agent has to be logged in".to_owned());
         }
         if slot.timer.as_ref().is_some_and(|timer| timer.is_broken()) {

@@ -195,7 +195,7 @@ pub enum Effect {
     Check {
         /// The run.
         run: RunId,
-        /// The present definition, which has a check: what matters at an end is what the file says now.
+        /// Whose it is, as the file says now; its check is the one that the run was started with.
         harness: Arc<Harness>,
     },
     /// The harness is parked (or its definition is another one while it is): its login files are to be watched ([`Event::LoginChanged`]).

@@ -17,22 +17,20 @@ impl Supervisor {
         let Some(slot) = self.slots.get_mut(name) else { return };
         let policy = slot.policy(self.settings.as_ref());
         let revised = matches!(order, Order::Revised);
+        let (mono, limit) = (slot.machine.deadline(), slot.machine.wall_deadline());
+        let was_parked = slot.parked();
         let decisions = slot.machine.handle(order, &policy, turn.now, &mut self.chance);
         for decision in decisions {
             self.perform(name, decision, turn);
         }
         let Some(slot) = self.slots.get_mut(name) else { return };
-        let deadline = slot.machine.deadline();
-        self.alarms.set_mono(name, slot.alarm, deadline);
-        slot.alarm = deadline;
-        let limit = slot.machine.wall_deadline();
-        self.alarms.set_limit(name, slot.limit, limit);
-        slot.limit = limit;
-        let parked = slot.machine.standing() == Standing::Parked;
+        self.alarms.set_mono(name, mono, slot.machine.deadline());
+        self.alarms.set_limit(name, limit, slot.machine.wall_deadline());
+        let parked = slot.parked();
         if parked && revised {
             turn.effects.push(Effect::Park { harness: slot.harness.clone() });
         }
-        if std::mem::replace(&mut slot.parked, parked) && !parked {
+        if was_parked && !parked {
             turn.effects.push(Effect::Unpark { harness: name.clone() });
         }
         if matches!(slot.machine.standing(), Standing::Idle | Standing::Parked) && slot.timer.is_some() {
@@ -52,11 +50,11 @@ impl Supervisor {
             Decision::KillTree(run) => turn.effects.push(Effect::KillTree { run }),
             Decision::Ended { run, end, status } => self.ended(name, run, end, status, turn),
             Decision::Check(run) => {
-                let harness = self.slots.get(name).map(|slot| slot.harness.clone());
+                let harness = self.harness(name).cloned();
                 turn.effects.extend(harness.map(|harness| Effect::Check { run, harness }));
             }
             Decision::Parked => {
-                let harness = self.slots.get(name).map(|slot| slot.harness.clone());
+                let harness = self.harness(name).cloned();
                 turn.effects.extend(harness.map(|harness| Effect::Park { harness }));
             }
             Decision::Changed { from, to } => {
@@ -72,7 +70,7 @@ impl Supervisor {
     }
 
     pub(super) fn row(&self, name: &HarnessName, id: RunId, request: Request, attempt: u32) -> Option<Run> {
-        let harness = &self.slots.get(name)?.harness;
+        let harness = self.harness(name)?;
         let (adapter, hash) = (harness.adapter.id().to_owned(), harness.definition_hash.clone());
         let run = Run::new(id, name.clone(), request.trigger, adapter, hash);
         Some(Run { attempt, planned_at: request.planned_at, ..run })
@@ -102,7 +100,7 @@ impl Supervisor {
         let run = Run { outcome: Some(Outcome::Skipped), cause: Some(cause), ..row };
         turn.effects.push(Effect::Record(Record::Skipped(run.clone())));
         // What it is parked for was told with the run that it is parked for.
-        let parked = self.slots.get(name).is_some_and(|slot| slot.machine.standing() == Standing::Parked);
+        let parked = self.slots.get(name).is_some_and(|slot| slot.parked());
         if !parked {
             self.notify(&run, turn);
         }
@@ -201,7 +199,7 @@ impl Supervisor {
             return;
         }
         for waiter in slot.take_waiters(|waiter| waiter.run == Some(run) && waiter.goal == Goal::Runs) {
-            let answer = Ok(line(&name, waiter.result, Some(run)));
+            let answer = Ok(line(&name, &waiter.result, Some(run)));
             turn.effects.extend(self.asks.answer(waiter.ticket, &name, answer));
         }
     }
@@ -240,7 +238,7 @@ impl Supervisor {
 
 /// What somebody hears when the run that he waits for is over.
 fn at_end(waiter: &Waiter, run: &Run, refusal: Option<ErrorCode>) -> Answer {
-    let good = || Ok(line(&run.harness, waiter.result, Some(run.id)));
+    let good = || Ok(line(&run.harness, &waiter.result, Some(run.id)));
     match (waiter.goal, run.outcome) {
         (Goal::Row, _) => serde_json::to_value(run)
             .map_err(|error| ErrorBody::new(ErrorCode::Internal, format!("show run {}: {error}", run.id))),

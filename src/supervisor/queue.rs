@@ -39,8 +39,13 @@ type Key = (Wall, RunId);
 struct Line {
     busy: Option<RunId>,
     waiting: BTreeSet<Key>,
-    /// The first of the line, while it waits for nothing but room.
-    ready: Option<Key>,
+}
+
+impl Line {
+    /// Its first one, while that waits for nothing but room.
+    fn ready(&self) -> Option<Key> {
+        self.waiting.first().copied().filter(|_| self.busy.is_none())
+    }
 }
 
 /// Who waits, and who goes on.
@@ -129,9 +134,9 @@ impl Queue {
     /// Changes a line and sees to it that just its first one is ready.
     fn line(&mut self, place: &Place, change: impl FnOnce(&mut Line)) {
         let line = self.lines.entry(place.clone()).or_default();
+        let before = line.ready();
         change(line);
-        let ready = line.waiting.first().copied().filter(|_| line.busy.is_none());
-        let before = std::mem::replace(&mut line.ready, ready);
+        let ready = line.ready();
         let over = line.busy.is_none() && line.waiting.is_empty();
         if before != ready {
             before.map(|key| self.ready.remove(&key));

@@ -5,6 +5,7 @@
 //! What derives serde here crosses a re-execution (CTL-11): a field that is added needs a
 //! `#[serde(default)]`, so that what another version wrote can still be read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::firing::Timer;
 use super::message::Ticket;
-use super::snapshot::{exact, word, word::Word};
-use crate::base::{Mono, RunId, Wall};
+use super::snapshot::exact;
+use crate::base::RunId;
 use crate::config::{DaemonSettings, Harness};
 use crate::lifecycle::{Machine, Policy, Standing};
 use crate::wire::{ErrorCode, Run};
@@ -31,7 +32,7 @@ pub(super) struct Live {
     pub(super) refusal: Option<ErrorCode>,
 }
 
-/// What a process keeps of the definition that it was started with, whatever a reload brings.
+/// What a run keeps of the definition that it was started with, whatever a reload brings.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Terms {
     launch_hash: String,
@@ -40,6 +41,9 @@ pub(super) struct Terms {
     idle_timeout: Option<Duration>,
     linger_timeout: Duration,
     stop_timeout: Duration,
+    /// How long its check may take, if it has one.
+    #[serde(default)]
+    check: Option<Duration>,
 }
 
 impl Terms {
@@ -52,6 +56,7 @@ impl Terms {
             idle_timeout: watch.and_then(|watch| watch.idle_timeout),
             linger_timeout: watch.map_or(Duration::MAX, |watch| watch.linger_timeout),
             stop_timeout: harness.stop_timeout,
+            check: watch.and_then(|watch| watch.check.as_ref()).map(|check| check.timeout),
         }
     }
 }
@@ -70,13 +75,12 @@ pub(super) enum Goal {
 }
 
 /// Somebody who waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiter {
     pub(super) ticket: Ticket,
     pub(super) goal: Goal,
     /// The word of a good answer.
-    #[serde(with = "word")]
-    pub(super) result: Word,
+    pub(super) result: Cow<'static, str>,
     /// The run; none: the one that follows what is being ended.
     pub(super) run: Option<RunId>,
 }
@@ -94,12 +98,6 @@ pub(super) struct Slot {
     pub(super) last_run: Option<Run>,
     /// A reload has taken it away; it is forgotten when it has stopped.
     pub(super) removed: bool,
-    /// The deadline that the alarms hold for it.
-    pub(super) alarm: Option<Mono>,
-    /// The end of a limit that the alarms hold for it.
-    pub(super) limit: Option<Wall>,
-    /// The shell watches the login of its agent.
-    pub(super) parked: bool,
 }
 
 impl Slot {
@@ -113,14 +111,11 @@ impl Slot {
             waiters: Vec::new(),
             last_run,
             removed: false,
-            alarm: None,
-            limit: None,
-            parked: false,
         }
     }
 
     /// What its machine consults: what matters at an end is the present
-    /// definition's, what belongs to the process is that one's it was started with.
+    /// definition's, what belongs to the run (its check, too) is that one's it was started with.
     pub(super) fn policy(&self, settings: Option<&DaemonSettings>) -> Policy {
         let present = &self.harness;
         let terms = self.live.as_ref().map_or_else(|| Terms::of(present), |live| live.terms.clone());
@@ -140,7 +135,7 @@ impl Slot {
             first_output_timeout: terms.first_output_timeout,
             idle_timeout: terms.idle_timeout,
             linger_timeout: terms.linger_timeout,
-            check: present.watch().and_then(|watch| watch.check.as_ref()).map(|check| check.timeout),
+            check: terms.check,
             stop_timeout: terms.stop_timeout,
         }
     }
@@ -148,6 +143,11 @@ impl Slot {
     /// Whether the running process has an older definition.
     pub(super) fn changed(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.terms.launch_hash != self.harness.launch_hash)
+    }
+
+    /// Whether it waits for somebody to log in: the shell watches for that.
+    pub(super) const fn parked(&self) -> bool {
+        matches!(self.machine.standing(), Standing::Parked)
     }
 
     /// Whether it may be forgotten.

@@ -6,7 +6,6 @@
 
 pub(super) mod exact;
 mod remnant;
-pub(super) mod word;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use super::queue::HandedQueue;
 use super::slot::{Live, Slot, Waiter};
 use crate::base::{HarnessName, Wall};
 use crate::config::{Configuration, Harness};
-use crate::lifecycle::{Chance, Machine, Standing};
+use crate::lifecycle::{Chance, Machine};
 use crate::wire::Run;
 
 pub use remnant::Remnant;
@@ -103,7 +102,7 @@ impl Supervisor {
     /// The harnesses that wait for somebody to log their agents in: the shell watches for that.
     #[must_use]
     pub fn parked(&self) -> Vec<Arc<Harness>> {
-        self.slots.values().filter(|slot| slot.parked).map(|slot| Arc::clone(&slot.harness)).collect()
+        self.slots.values().filter(|slot| slot.parked()).map(|slot| Arc::clone(&slot.harness)).collect()
     }
 
     /// Whether a configuration declares exactly the present harnesses, each as it is in force.
@@ -115,16 +114,13 @@ impl Supervisor {
         present.eq(configuration.harnesses.iter().map(|(name, harness)| (name, hashes(harness))))
     }
 
-    fn take_in(&mut self, mut slot: Slot) {
+    fn take_in(&mut self, slot: Slot) {
         let name = slot.harness.name.clone();
         if let Some(live) = &slot.live {
             self.runs.insert(live.run.id, name.clone());
         }
-        slot.alarm = slot.machine.deadline();
-        slot.limit = slot.machine.wall_deadline();
-        slot.parked = slot.machine.standing() == Standing::Parked;
-        self.alarms.set_mono(&name, None, slot.alarm);
-        self.alarms.set_limit(&name, None, slot.limit);
+        self.alarms.set_mono(&name, None, slot.machine.deadline());
+        self.alarms.set_limit(&name, None, slot.machine.wall_deadline());
         self.alarms.set_wall(&name, None, slot.timer.as_ref().and_then(|timer| timer.next()));
         self.slots.insert(name, Box::new(slot));
     }
@@ -161,9 +157,6 @@ impl HandedSlot {
             waiters: self.waiters,
             last_run: self.last_run,
             removed: self.removed,
-            alarm: None,
-            limit: None,
-            parked: false,
         }
     }
 }

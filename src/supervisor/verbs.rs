@@ -118,7 +118,7 @@ impl Supervisor {
         self.drive(name, Order::Stop(StopReason::Asked), turn);
         match run {
             Some(_) if wait => {
-                self.await_goal(name, Waiter { ticket, goal: Goal::Gone, result: "stopped", run })
+                self.await_goal(name, Waiter { ticket, goal: Goal::Gone, result: "stopped".into(), run })
             }
             Some(_) => Some(Ok(line(name, "stopping", run))),
             None => Some(Ok(line(name, "stopped", None))),
@@ -141,7 +141,7 @@ impl Supervisor {
         }
         self.drive(name, Order::Start(Request { trigger: Trigger::Once, planned_at: None }), turn);
         let run = self.run_of(name);
-        self.await_goal(name, Waiter { ticket, goal: Goal::Row, result: "", run });
+        self.await_goal(name, Waiter { ticket, goal: Goal::Row, result: "".into(), run });
     }
 
     /// A client is gone; its foreground run goes with it.
@@ -200,7 +200,7 @@ impl Supervisor {
             return Some(Ok(line(name, word.done, run)));
         }
         let goal = if oneshot { Goal::Ends } else { Goal::Runs };
-        self.await_goal(name, Waiter { ticket, goal, result: word.done, run })
+        self.await_goal(name, Waiter { ticket, goal, result: word.done.into(), run })
     }
 
     fn await_goal(&mut self, name: &HarnessName, waiter: Waiter) -> Option<Answer> {

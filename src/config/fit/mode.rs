@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use chrono_tz::Tz;
-
-use crate::base::{Diagnostic, Wall, duration_text};
+use crate::base::{Diagnostic, duration_text};
 use crate::config::Context;
 use crate::config::codes::{
     BAD_VALUE, ENABLED_WITH_SCHEDULE, NEEDS_CHECK, NEEDS_ONESHOT, NEEDS_SCHEDULE, RESTART_WITH_SCHEDULE,
@@ -120,15 +118,7 @@ fn timetable(
 /// Firings of an interval that are delayed by more than it would overtake one another. How close two
 /// instants of a calendar come depends on the season: there the firing that is due next waits its turn.
 fn jitter_fits(scope: &mut Scope<'_>, expression: &Schedule, jitter: Duration) -> bool {
-    let epoch = Wall(0);
-    let Some(first) = expression.next_after(epoch, Tz::UTC, epoch).filter(|_| expression.is_interval())
-    else {
-        return true;
-    };
-    let interval = Duration::from_micros(first.0.unsigned_abs());
-    if jitter < interval {
-        return true;
-    }
+    let Some(interval) = expression.interval().filter(|interval| jitter >= *interval) else { return true };
     if scope.says("jitter") {
         let place = scope.value(&["jitter"]);
         let message =

@@ -16,8 +16,8 @@ impl Machine {
         let now = turn.now.mono;
         match self.phase {
             Phase::Starting { run: own, after, .. } if own == run => {
-                let timeout = turn.policy.timeout.map(StopReason::Timeout);
-                let timeout = timeout.and_then(|reason| watch::bound(now, reason));
+                let timeout = turn.policy.timeout;
+                let timeout = timeout.and_then(|time| watch::bound(now, time, StopReason::Timeout));
                 let watch = watch::from_the_start(turn.policy, now);
                 let settles = self.tally.degraded().then(|| now + turn.policy.crash_loop_window);
                 self.go(Phase::Running { run, since: now, timeout, watch, settles, after }, turn);
@@ -67,27 +67,31 @@ impl Machine {
     }
 
     pub(super) fn exited(&mut self, run: RunId, exit: ExitStatus, turn: &mut Turn<'_>) {
-        match &mut self.phase {
-            Phase::Running { run: own, since, watch, after, .. } if *own == run => {
-                let (lasted, after) = (turn.now.mono.since(*since), *after);
-                let part = Part::Agent { stated: stated(watch), lasted };
-                turn.effects.push(Effect::StopTree(run));
-                self.ending(run, part, Ended::Itself(exit), after, turn);
+        if let Some((_, part, after)) = self.running(turn).filter(|(own, ..)| *own == run) {
+            turn.effects.push(Effect::StopTree(run));
+            self.ending(run, part, Ended::Itself(exit), after, turn);
+        } else if let Phase::Ending { run: own, ended: Ended::Told(_, status @ None), grace, .. } =
+            &mut self.phase
+            && *own == run
+        {
+            *status = Some(exit);
+            // LIF-6: what lives outside the group has had no signal so far.
+            turn.effects.push(match grace {
+                Grace::Until(_) => Effect::StopTree(run),
+                Grace::Over(_) => Effect::KillTree(run),
+            });
+        }
+    }
+
+    /// The run whose process runs, which process that is, and what is to follow.
+    pub(super) fn running(&self, turn: &Turn<'_>) -> Option<(RunId, Part, After)> {
+        match &self.phase {
+            Phase::Running { run, since, watch, after, .. } => {
+                let part = Part::Agent { stated: stated(watch), lasted: turn.now.mono.since(*since) };
+                Some((*run, part, *after))
             }
-            Phase::Checking { run: own, agent, after, .. } if *own == run => {
-                let (part, after) = (Part::Check(*agent), *after);
-                turn.effects.push(Effect::StopTree(run));
-                self.ending(run, part, Ended::Itself(exit), after, turn);
-            }
-            Phase::Ending { run: own, ended: Ended::Told(_, status @ None), grace, .. } if *own == run => {
-                *status = Some(exit);
-                // LIF-6: what lives outside the group has had no signal so far.
-                turn.effects.push(match grace {
-                    Grace::Until(_) => Effect::StopTree(run),
-                    Grace::Over(_) => Effect::KillTree(run),
-                });
-            }
-            _ => {}
+            Phase::Checking { run, agent, after, .. } => Some((*run, Part::Check(*agent), *after)),
+            _ => None,
         }
     }
 
@@ -183,7 +187,7 @@ impl Machine {
 }
 
 /// What the agent has stated so far.
-pub(super) fn stated(watch: &Watch) -> Option<Report> {
+fn stated(watch: &Watch) -> Option<Report> {
     match watch {
         Watch::Output(_) => None,
         Watch::End(report, _) => Some(report.clone()),

@@ -3,11 +3,10 @@
 //! Invariant: an order never launches anything while a run is alive; what is to
 //! follow that run is kept in its phase.
 
-use super::answers::stated;
 use super::sequel::PARKED;
 use super::{KILL_AGAIN, Machine, Turn};
 use crate::base::{Trigger, Wall};
-use crate::lifecycle::phase::{After, Awaited, Ended, Grace, Part, Phase, Request};
+use crate::lifecycle::phase::{After, Awaited, Ended, Grace, Phase, Request};
 use crate::lifecycle::step::{Effect, Firing};
 use crate::lifecycle::verdict::StopReason;
 
@@ -111,24 +110,12 @@ impl Machine {
             return;
         };
         let before = std::mem::replace(after, next);
-        match &self.phase {
-            Phase::Starting { run, after, .. } => {
-                let (run, after) = (*run, *after);
-                turn.effects.push(Effect::Cancel(run));
-                self.go(Phase::Cancelling { run, reason, at_once: false, after }, turn);
-            }
-            Phase::Running { run, since, watch, after, .. } => {
-                let part = Part::Agent { stated: stated(watch), lasted: turn.now.mono.since(*since) };
-                let (run, after) = (*run, *after);
-                turn.effects.push(Effect::StopTree(run));
-                self.ending(run, part, Ended::Told(reason, None), after, turn);
-            }
-            Phase::Checking { run, agent, after, .. } => {
-                let (run, part, after) = (*run, Part::Check(*agent), *after);
-                turn.effects.push(Effect::StopTree(run));
-                self.ending(run, part, Ended::Told(reason, None), after, turn);
-            }
-            _ => {}
+        if let Phase::Starting { run, after, .. } = self.phase {
+            turn.effects.push(Effect::Cancel(run));
+            self.go(Phase::Cancelling { run, reason, at_once: false, after }, turn);
+        } else if let Some((run, part, after)) = self.running(turn) {
+            turn.effects.push(Effect::StopTree(run));
+            self.ending(run, part, Ended::Told(reason, None), after, turn);
         }
         if let After::Start(request) = before
             && before != next

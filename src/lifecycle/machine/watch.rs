@@ -3,6 +3,8 @@
 //! Invariant: a run that is being ended is watched no more: what its agent writes
 //! or states from then on cannot change for what it is being ended.
 
+use std::time::Duration;
+
 use super::{Machine, Turn};
 use crate::base::{Mono, Report, RunId};
 use crate::lifecycle::phase::{Bound, Grace, Phase, Watch};
@@ -12,27 +14,20 @@ use crate::lifecycle::verdict::StopReason;
 /// What is expected of a run that begins now: where both are set, the first output has its own
 /// bound and the silence after it the other.
 pub(super) fn from_the_start(policy: &Policy, now: Mono) -> Watch {
-    let first = policy.first_output_timeout.map(StopReason::NoFirstOutput);
-    Watch::Output(first.or(policy.idle_timeout.map(StopReason::Idle)).and_then(|reason| bound(now, reason)))
-}
-
-/// The bound that such an end comes at; none beyond the end of time.
-pub(super) fn bound(now: Mono, reason: StopReason) -> Option<Bound> {
-    let (StopReason::Timeout(time)
-    | StopReason::NoFirstOutput(time)
-    | StopReason::Idle(time)
-    | StopReason::Lingering(time)
-    | StopReason::SlowCheck(time)) = reason
-    else {
-        return None;
-    };
-    now.0.checked_add(time).map(|at| Bound { at: Mono(at), reason })
+    match policy.first_output_timeout {
+        Some(time) => Watch::Output(bound(now, time, StopReason::NoFirstOutput)),
+        None => after_output(policy, now),
+    }
 }
 
 /// What is expected of a run that has just written something.
-fn after_output(turn: &Turn<'_>) -> Watch {
-    let idle = turn.policy.idle_timeout.map(StopReason::Idle);
-    Watch::Output(idle.and_then(|reason| bound(turn.now.mono, reason)))
+fn after_output(policy: &Policy, now: Mono) -> Watch {
+    Watch::Output(policy.idle_timeout.and_then(|time| bound(now, time, StopReason::Idle)))
+}
+
+/// The bound that lies `time` ahead; none beyond the end of time.
+pub(super) fn bound(now: Mono, time: Duration, reason: fn(Duration) -> StopReason) -> Option<Bound> {
+    now.0.checked_add(time).map(|at| Bound { at: Mono(at), reason: reason(time) })
 }
 
 impl Machine {
@@ -40,7 +35,7 @@ impl Machine {
         if let Phase::Running { run: own, watch: watch @ Watch::Output(_), .. } = &mut self.phase
             && *own == run
         {
-            *watch = after_output(turn);
+            *watch = after_output(turn.policy, turn.now.mono);
         }
     }
 
@@ -50,10 +45,10 @@ impl Machine {
         if let Phase::Running { run: own, watch, after, .. } = &mut self.phase
             && *own == run
         {
-            let (reason, after) = (StopReason::Lingering(turn.policy.linger_timeout), *after);
-            *watch = Watch::End(report, bound(turn.now.mono, reason));
-            if turn.policy.linger_timeout.is_zero() {
-                self.end(reason, after, turn);
+            let (time, after) = (turn.policy.linger_timeout, *after);
+            *watch = Watch::End(report, bound(turn.now.mono, time, StopReason::Lingering));
+            if time.is_zero() {
+                self.end(StopReason::Lingering(time), after, turn);
             }
         }
     }
@@ -63,7 +58,7 @@ impl Machine {
         if let Phase::Running { run: own, watch: watch @ Watch::End(..), .. } = &mut self.phase
             && *own == run
         {
-            *watch = after_output(turn);
+            *watch = after_output(turn.policy, turn.now.mono);
         }
     }
 

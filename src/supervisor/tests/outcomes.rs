@@ -169,20 +169,20 @@ fn a_check_is_part_of_its_run() {
     assert_eq!(rig.attention(), [format!("a: its last run ended `check-failed`: {cause}")]);
 }
 
-/// RUN-7, CFG-10: whether and how a run is checked is what the file says when its agent has ended.
+/// RUN-7, CFG-10: whether and how a run is checked is what the file said when it was started.
 #[test]
-fn the_present_check_counts() {
+fn the_check_of_the_start_counts() {
     let with = |check| watched("a", RestartPolicy::No, Watch { check, ..Watch::default() });
     for (before, after) in [(check(60), None), (None, check(9)), (check(60), check(9))] {
-        let mut rig = Rig::boot([with(before)]);
+        let mut rig = Rig::boot([with(before.clone())]);
         rig.start("a", false);
         let run = rig.spawn("a");
-        let next = Harness { definition_hash: "definition-2".to_owned(), ..with(after.clone()) };
+        let next = Harness { definition_hash: "definition-2".to_owned(), ..with(after) };
         rig.tell(Event::Configure(configuration([next.clone()])));
         rig.exit("a", GOOD);
         let checks = rig.effects.contains(&Effect::Check { run, harness: Arc::new(next) });
-        assert_eq!(checks, after.is_some());
-        assert_eq!(rig.fleet.deadline(), after.map(|check| rig.now.mono + check.timeout));
+        assert_eq!(checks, before.is_some());
+        assert_eq!(rig.fleet.deadline(), before.map(|check| rig.now.mono + check.timeout));
     }
 }
 
