@@ -9,7 +9,7 @@ use super::model::{Adapter, Hide, Injection, JsonVariables, Launch, Means, Varia
 use super::place::{Place, is_variable};
 use super::shape::{Problem, suggestion, under};
 use super::template::holes;
-use crate::base::is_name;
+use crate::base::{Word, is_name};
 use crate::report::Format;
 
 mod clash;
@@ -93,9 +93,9 @@ impl Checker<'_> {
     fn format(&mut self, name: &str) {
         if name.is_empty() {
             self.add("`format` is missing", None);
-        } else if Format::named(name).is_none() {
+        } else if name.parse::<Format>().is_err() {
             let message = format!("no agent's output has the format `{}`", name.escape_debug());
-            self.add(message, Some(suggestion(name, Format::ALL.into_iter().map(Format::name))));
+            self.add(message, Some(suggestion(name, Format::WORDS.iter().copied())));
         }
     }
 

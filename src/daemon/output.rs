@@ -22,7 +22,7 @@ use crate::host::process::{Output as Read, read_output, write_some};
 use crate::host::terminal::Responder;
 use crate::host::terminal::{COLUMNS, ROWS};
 use crate::host::zone;
-use crate::report::{Decoder, Format, Renderer};
+use crate::report::{Decoder, Renderer};
 use crate::supervisor::{Event, Rest};
 
 pub(super) use handed::HandedOutput;
@@ -92,7 +92,7 @@ impl Output {
         format: Option<&str>,
         shown: bool,
     ) -> Self {
-        let reading = format.and_then(Format::named).map(|format| Reading {
+        let reading = format.and_then(|name| name.parse().ok()).map(|format| Reading {
             decoder: Decoder::new(format),
             renderer: shown.then(|| Renderer::new(format, harness.quiet())),
             zone: harness.timetable().map_or_else(zone::system, |timetable| timetable.timezone),

@@ -11,7 +11,7 @@ words! {
     RestartPolicy as "restart policy" {
         /// Never.
         No = "no",
-        /// A resident harness whatever the outcome, a one-shot unless it was `ok`.
+        /// A resident harness whatever the outcome, a one-shot as by `on-failure`.
         Always = "always",
         /// As `always`, but a stop by hand survives a restart of the daemon.
         UnlessStopped = "unless-stopped",

@@ -6,51 +6,27 @@ use serde_json::Value;
 use super::statement::Statement;
 use super::told::Told;
 use super::{claude_code, codex, gemini, opencode, pi, qwen};
-use crate::base::Outcome;
+use crate::base::{Outcome, words};
 
-/// A format of machine-readable output, as an adapter's `[outcome]` names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// Claude Code's `stream-json`.
-    ClaudeCode,
-    /// Codex's `--json`.
-    Codex,
-    /// Gemini CLI's `stream-json`.
-    Gemini,
-    /// OpenCode's `--format json`.
-    #[serde(rename = "opencode")]
-    OpenCode,
-    /// pi's `--mode json`.
-    Pi,
-    /// Qwen Code's `stream-json`.
-    Qwen,
+words! {
+    /// A format of machine-readable output, as an adapter's `[outcome]` names it.
+    Format as "report format" {
+        /// Claude Code's `stream-json`.
+        ClaudeCode = "claude-code",
+        /// Codex's `--json`.
+        Codex = "codex",
+        /// Gemini CLI's `stream-json`.
+        Gemini = "gemini",
+        /// OpenCode's `--format json`.
+        OpenCode = "opencode",
+        /// pi's `--mode json`.
+        Pi = "pi",
+        /// Qwen Code's `stream-json`.
+        Qwen = "qwen",
+    }
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::OpenCode, Self::Pi, Self::Qwen];
-
-    /// The name by which an adapter asks for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::OpenCode => "opencode",
-            Self::Pi => "pi",
-            Self::Qwen => "qwen",
-        }
-    }
-
-    /// The format of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-
     /// What an exit status means by itself, where the program gives it a meaning.
     pub(super) const fn exit(self, code: i32) -> Option<(Outcome, &'static str)> {
         match self {

@@ -136,7 +136,7 @@ fn select(context: &Context, args: &LogsArgs) -> Result<(Target, Vec<Run>), Fail
 impl Show<'_> {
     /// Opens the log of a run. What is rendered has other lines than the file, so all of it is read.
     fn print(&mut self, run: &Run, start: Start) -> Result<Print, Failure> {
-        let format = run.report.as_deref().filter(|_| !self.raw).and_then(Format::named);
+        let format = run.report.as_deref().filter(|_| !self.raw).and_then(|name| name.parse::<Format>().ok());
         let renderer = format.map(|format| Renderer::new(format, self.quiet(&run.harness)));
         let start = if renderer.is_some() { Start::Oldest } else { start };
         let Some(path) = &run.log else { return Ok(Print { run: run.id, reader: None, renderer }) };
