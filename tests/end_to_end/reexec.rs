@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use nix::libc::{SIGTERM, SIGUSR2};
+use nix::libc::{SIGKILL, SIGTERM, SIGUSR2};
 use serde_json::Value;
 
 use crate::support::{Home, alive, kill, replace, sleeper, until};
@@ -250,7 +250,7 @@ fn a_terminal_stays() {
     home.stop_daemon();
 }
 
-/// CTL-11: the phase of a schedule, the deadline of a backoff and the counts of a crash loop are kept.
+/// CTL-11: the phase of a schedule, the deadline of a backoff, a crash loop and the count of attempts are kept.
 #[test]
 fn deadlines_and_counts_are_kept() {
     let (mut home, _) = daemon(
@@ -274,6 +274,11 @@ fn deadlines_and_counts_are_kept() {
     assert_eq!(home.harness("every"), every);
     assert_eq!(home.harness("later"), later);
     assert_eq!(home.harness("crash"), crash);
+    let attempt = || home.runs("crash")[0]["attempt"].as_u64().unwrap();
+    let before = attempt();
+    kill(home.pid("crash"), SIGKILL);
+    until("it is tried again", || (attempt() > before).then_some(()));
+    assert_eq!((attempt(), &home.wait_state("crash", "degraded")["name"]), (before + 1, &"crash".into()));
     home.stop_daemon();
 }
 
