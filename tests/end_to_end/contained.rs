@@ -204,8 +204,11 @@ fn a_limit_that_cannot_be_enforced_fails_the_start() {
         "`memory_max` and `cpu_weight` cannot be enforced: its control group `{path}` was not delegated to it (`Delegate=yes` in a systemd unit does that)"
     );
     assert_eq!(cause(&mut Home::new(config)), undelegated);
-    if !group.mark() || fs::read_to_string(group.0.join("cgroup.controllers")).unwrap().contains("memory") {
+    if !group.mark() {
         return;
+    }
+    if fs::read_to_string(group.0.join("cgroup.controllers")).unwrap().contains("memory") {
+        return eprintln!("not checked: the controller `memory` is handed out here");
     }
     assert_eq!(
         cause(&mut Home::new(config)),

@@ -158,12 +158,12 @@ fn an_agent_that_goes_on_after_a_result_does_not_linger() {
 #[test]
 fn an_agent_that_lingers_after_its_result_is_ended() {
     let home = home_with(
-        "trap 'exit 143' TERM; cat out; sleep 611 & wait",
+        "trap 'exit 143' TERM; cat out; sleep 611.5 & wait",
         "linger_timeout = \"300ms\"\nquiet = false",
     );
     home.write("out", &recorded("claude-code/ok.jsonl"));
     assert_eq!(home.ok(&["once", "job"]).out, "MOCK-OK.\n");
     let run = &home.runs("job")[0];
     assert_eq!((&run["outcome"], &run["lingered"]), (&json!("ok"), &json!(true)));
-    assert_eq!(crate::support::sleeper("611"), None);
+    assert_eq!(crate::support::sleeper("611.5"), None);
 }

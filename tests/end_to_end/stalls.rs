@@ -12,7 +12,7 @@ use nix::sys::ptrace;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
-use crate::support::{Home, copy, path_with, until};
+use crate::support::{Home, path_with, replace, until};
 
 /// What a run may be silent for, and how long the daemon stands still: longer.
 const SILENCE: Duration = Duration::from_secs(4);
@@ -29,14 +29,10 @@ fn talker() -> Home {
 }
 
 /// A program in the daemon's place that does `script` before it takes over, and then is the one that was built.
-fn replace(program: &Path, script: &str) {
-    let (text, new) = (program.with_extension("text"), program.with_extension("new"));
+fn delay(program: &Path, script: &str) {
     let built = env!("CARGO_BIN_EXE_harnessd");
     let begins = format!("#!/bin/sh\nif [ -n \"$HARNESSD_HANDOVER\" ]; then {script}; fi\n");
-    fs::write(&text, format!("{begins}exec '{built}' \"$@\"\n")).unwrap();
-    copy(&text, &new);
-    fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::rename(new, program).unwrap();
+    replace(program, format!("{begins}exec '{built}' \"$@\"\n").as_bytes(), 0o755);
 }
 
 /// RUN-0: what a run printed while the daemon stood still is read before it is asked whether the run was silent.
@@ -64,7 +60,7 @@ fn a_slow_successor_takes_no_run_for_silent() {
     home.start_daemon();
     home.ok(&["start", "a"]);
     until("it talks", || (!home.log("a").is_empty()).then_some(()));
-    replace(&program, &format!("sleep {}", STALL.as_secs()));
+    delay(&program, &format!("sleep {}", STALL.as_secs()));
     home.with_the_built_program(|home| {
         home.ok(&["reexec"]);
         home.write("done", "");
@@ -87,7 +83,7 @@ fn a_successor_that_cannot_write_the_store_takes_over() {
     home.ok(&["start", "a"]);
     let pid = home.pid("a");
     let store = home.path(".local/state/harnessd/state.db");
-    replace(&program, &format!("chmod 0400 '{}'", store.display()));
+    delay(&program, &format!("chmod 0400 '{}'", store.display()));
     let trouble = |home: &Home| home.ok(&["status", "--json"]).json()["trouble"].to_string();
     home.ok(&["reexec"]);
     assert!(trouble(&home).contains("records wait in memory"), "{}", trouble(&home));
@@ -116,10 +112,10 @@ fn a_login_during_a_re_execution_is_noticed() {
     assert_eq!(home.harnessd(&["start", "a", "--wait"]).code, 1);
     assert!(waits(&home));
     home.with_the_built_program(|home| {
-        replace(&program, "true");
+        delay(&program, "true");
         home.ok(&["reexec"]);
         assert!(waits(home), "nothing has changed");
-        replace(&program, "mkdir -p ~/.claude; echo good > ~/.claude/.credentials.json");
+        delay(&program, "mkdir -p ~/.claude; echo good > ~/.claude/.credentials.json");
         home.ok(&["reexec"]);
         until("the login is noticed", || (!waits(home)).then_some(()));
     });

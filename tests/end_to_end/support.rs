@@ -316,6 +316,15 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").args([from, to]).status().unwrap().success());
 }
 
+/// Replaces the program as an upgrade does: by a rename, so that the old file stays what is executed.
+pub(crate) fn replace(program: &Path, contents: &[u8], mode: u32) {
+    let (data, new) = (program.with_extension("data"), program.with_extension("new"));
+    fs::write(&data, contents).unwrap();
+    copy(&data, &new);
+    fs::set_permissions(&new, fs::Permissions::from_mode(mode)).unwrap();
+    fs::rename(new, program).unwrap();
+}
+
 /// Sends a signal to a process that this test started (or that its daemon did).
 pub(crate) fn kill(pid: i32, signal: i32) {
     assert!(pid > 1);

@@ -70,12 +70,13 @@ fn an_output_that_breaks_off_is_no_success() {
         while lines.pop().is_some() {
             let cut = lines.join("\n");
             let report = outcome(fixture.format, cut.as_bytes(), ExitStatus::Code(0)).unwrap();
-            // pi says it twice.
-            if report.outcome != Outcome::Ok {
-                let cause = Some("ended without stating a result".to_owned());
-                assert_eq!(report, Report { outcome: Outcome::Failed, cause, until: None });
-                seen += 1;
+            // pi says it twice, at its very end.
+            if fixture.format == Format::Pi && seen == 0 && report.outcome == Outcome::Ok {
+                continue;
             }
+            let cause = Some("ended without stating a result".to_owned());
+            assert_eq!(report, Report { outcome: Outcome::Failed, cause, until: None }, "{}", fixture.name);
+            seen += 1;
         }
         assert!(seen > 1, "{}", fixture.name);
     }

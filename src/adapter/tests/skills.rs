@@ -33,27 +33,29 @@ fn facts(agent: &str, env: &[(&str, &str)]) -> SkillFacts {
 /// What claude is told where nothing is hidden.
 const READABLE: &str = r#"{"permissions":{"additionalDirectories":["/d"]}}"#;
 
+/// A one-shot of claude with its skills in `/d`.
+fn claude_handed(settings: &str) -> [&str; 11] {
+    [
+        "claude",
+        "-p",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--plugin-dir",
+        "/d",
+        "--settings",
+        settings,
+        "--",
+        "P",
+    ]
+}
+
 /// SKL-7: the private directory is handed over by the agent's own means. No `--add-dir`: in the
 /// terminal mode it stops at a question of trust at each start.
 #[test]
 fn claude_is_handed_a_plugin_directory() {
     let made = told("claude-code", "/d", &[]);
-    assert_eq!(
-        made.argv,
-        [
-            "claude",
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--plugin-dir",
-            "/d",
-            "--settings",
-            READABLE,
-            "--",
-            "P"
-        ]
-    );
+    assert_eq!(made.argv, claude_handed(READABLE));
     let manifest = (".claude-plugin/plugin.json".to_owned(), "{\"name\":\"harnessd\"}\n".to_owned());
     assert_eq!(made.documents, [manifest]);
     let private = TargetKind::Private { subdir: Some("skills".to_owned()) };
@@ -74,22 +76,7 @@ fn claude_hides_native_copies_by_name() {
         r#"{"permissions":{"additionalDirectories":["/d"]},"#,
         r#""skillOverrides":{"left":"off","lost":"off","won":"user-invocable-only"}}"#
     );
-    assert_eq!(
-        made.argv,
-        [
-            "claude",
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--plugin-dir",
-            "/d",
-            "--settings",
-            overlay,
-            "--",
-            "P"
-        ]
-    );
+    assert_eq!(made.argv, claude_handed(overlay));
     assert_eq!(made.shown.last().unwrap(), "<prompt>");
 }
 

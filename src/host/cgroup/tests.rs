@@ -1,5 +1,5 @@
 //! What is read and written, on a directory that stands for the kernel's. Real groups are tried by
-//! `tests/host/contained.rs` and end to end.
+//! `tests/end_to_end/contained.rs`.
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Finding programs and naming signals, without starting anything. What a
-//! child is started like is shown by `tests/host_children.rs`.
+//! child is started like is shown by `tests/host/child.rs`.
 
 use std::ffi::OsStr;
 use std::fs;
