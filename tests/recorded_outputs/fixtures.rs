@@ -242,11 +242,11 @@ fn every_recorded_output_is_looked_at() {
         agents.flat_map(|agent| std::fs::read_dir(agent).unwrap()).map(|one| one.unwrap().path()).collect();
     found.sort();
     assert_eq!(named, found);
-    for format in Format::ALL {
+    for &format in Format::ALL {
         assert!(all().iter().any(|one| one.format == format), "{format:?}");
-        assert_eq!(Format::named(format.name()), Some(format));
+        assert_eq!(format.as_str().parse::<Format>().ok(), Some(format));
     }
-    assert_eq!(Format::named("Codex"), None);
+    assert_eq!("Codex".parse::<Format>().unwrap_err().to_string(), "`Codex` is no report format");
 }
 
 fn claude(result: &str) -> Report {

@@ -54,8 +54,8 @@ fn a_decoder_that_is_written_down_and_read_back_goes_on() {
             assert_eq!(report, outcome(fixture.format, &output, fixture.status), "{}", fixture.name);
         }
     }
-    for format in Format::ALL {
-        assert_eq!(serde_json::to_value(format).unwrap(), format.name());
+    for &format in Format::ALL {
+        assert_eq!(serde_json::to_value(format).unwrap(), format.as_str());
     }
 }
 
@@ -127,7 +127,7 @@ proptest! {
             }
         }
         let split = split.index(output.len() + 1);
-        for format in Format::ALL {
+        for &format in Format::ALL {
             let mut decoder = Decoder::new(format);
             decoder.feed(&output[..split]);
             decoder.feed(&output[split..]);
