@@ -17,7 +17,7 @@ use super::handover::arrive;
 use super::lost::{close_lost, end_forgotten};
 use super::signals::tell_manager;
 use super::state::Daemon;
-use crate::base::{json_one, version};
+use crate::base::version;
 use crate::config::{DaemonSettings, Loaded};
 use crate::host::console::Console;
 use crate::host::files::{self, Places};
@@ -119,9 +119,7 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     if errands > 0 {
         warn!(processes = errands, "commands of an earlier daemon, or of a `harnessd once`, are killed");
     }
-    let known = store.remembered()?;
-    let remembered =
-        Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs };
+    let remembered = remembered(&store)?;
     let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
     daemon.console = Some(console.clone());
@@ -148,6 +146,12 @@ pub(super) fn open_store(state: &Utf8Path) -> Result<Store, StoreError> {
     let mut store = Store::open(state)?;
     store.set_patience(STORE_PATIENCE)?;
     Ok(store)
+}
+
+/// What the store knows, as the core takes it.
+pub(super) fn remembered(store: &Store) -> Result<Remembered, StoreError> {
+    let known = store.remembered()?;
+    Ok(Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs })
 }
 
 /// The file that a re-execution executes; without one it is refused when it is asked for.
@@ -186,9 +190,7 @@ fn forgetful(store: &Store, state: &Utf8Path) -> Result<Option<String>, DaemonEr
 impl Daemon {
     /// Puts the first configuration in force, or says why there is none.
     fn boot(&mut self, loaded: Loaded, remembered: Remembered) {
-        self.config.diagnostics =
-            loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
-        super::reload::log_diagnostics(&loaded);
+        self.note_diagnostics(&loaded);
         match loaded.configuration {
             Some(configuration) => {
                 if configuration.files.is_empty() {

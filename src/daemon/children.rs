@@ -15,7 +15,7 @@ use super::state::{Daemon, Main};
 use crate::base::RunId;
 use crate::host::files;
 use crate::host::process::{self, signal_group, signal_pid};
-use crate::host::tree::{Reaped, Refused};
+use crate::host::tree::{Reaped, Refused, Remains};
 use crate::supervisor::{Effect, Event, Rest};
 
 /// How long a failed daemon goes on killing what it had started.
@@ -129,21 +129,28 @@ impl Daemon {
         if !self.live.contains_key(&run) {
             return;
         }
-        if self.family.is_alive_elsewhere(run) {
-            // No death of a child will tell of it.
-            self.unsurveyed.insert(run);
-            self.reap_due = true;
-        } else if self.family.is_gone(run) && !self.ask_head(run) {
-            self.empty(run, None);
+        match self.family.remains(run) {
+            Remains::Children => {}
+            Remains::Elsewhere => {
+                self.unsurveyed.insert(run);
+                self.reap_due = true;
+            }
+            Remains::Nothing => {
+                if !self.ask_head(run) {
+                    self.empty(run, None);
+                }
+            }
         }
     }
 
     /// Nothing of a run is alive: drains its output and tells the core. Unless a check follows it is over.
     pub(super) fn empty(&mut self, run: RunId, git_after: Option<String>) {
         let rest = self.drain_output(run);
+        // Of a mass death the effects of all runs wait here: only those of this one are looked at.
+        let before = self.effects.len();
         self.feed(Event::Emptied { run, rest: Rest { git_after, ..rest } });
         let checked = |effect: &Effect| matches!(effect, Effect::Check { run: id, .. } if *id == run);
-        if !self.effects.iter().any(checked) {
+        if !self.effects[before..].iter().any(checked) {
             self.release(run);
         }
     }

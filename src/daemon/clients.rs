@@ -77,12 +77,7 @@ impl Clients {
             if let Some(reader) = client.reader.take() {
                 handle.remove(reader);
             }
-            let timer = Timer::from_duration(NOTICE);
-            let inserted = handle.insert_source(timer, move |_, (), daemon: &mut Daemon| {
-                daemon.forget_client(id);
-                TimeoutAction::Drop
-            });
-            if inserted.is_err() {
+            if !forget_soon(handle, id) {
                 return self.drop_client(handle, id);
             }
         } else {
@@ -174,6 +169,15 @@ impl Clients {
             [client.reader, client.writer].into_iter().flatten().for_each(|token| handle.remove(token));
         }
     }
+}
+
+/// Gives a client that is being closed a moment to read why. False: it has none.
+fn forget_soon(handle: &LoopHandle<'static, Daemon>, id: u64) -> bool {
+    let forgotten = handle.insert_source(Timer::from_duration(NOTICE), move |_, (), daemon: &mut Daemon| {
+        daemon.forget_client(id);
+        TimeoutAction::Drop
+    });
+    forgotten.is_ok()
 }
 
 impl Client {

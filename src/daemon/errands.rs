@@ -13,7 +13,7 @@ use camino::Utf8Path;
 use nix::libc::{SIGCONT, SIGTERM};
 use tracing::warn;
 
-use super::source::readable;
+use super::source::{not_taken, readable};
 use super::state::Daemon;
 use super::versions::Program;
 use crate::base::{ExitStatus, HarnessName, Mono, RunId, RunIds};
@@ -207,7 +207,7 @@ impl Daemon {
             let token = readable(&spawned.output).and_then(|source| {
                 let inserted =
                     self.handle.insert_source(source, move |_, _, daemon| Ok(daemon.read_errand(id)));
-                inserted.map_err(|cause| std::io::Error::from(calloop::Error::from(cause)))
+                inserted.map_err(not_taken)
             });
             if let Err(cause) = &token {
                 warn!(%cause, "what a command prints cannot be watched; it is read when it ends");

@@ -10,7 +10,7 @@ use calloop::{PostAction, RegistrationToken};
 use camino::Utf8PathBuf;
 use tracing::{info, warn};
 
-use super::source::readable;
+use super::source::{not_taken, readable};
 use super::state::Daemon;
 use crate::base::HarnessName;
 use crate::config::Harness;
@@ -104,7 +104,7 @@ impl Daemon {
         let watched = watcher.watch(files);
         let source = readable(&watcher)?;
         let inserted = self.handle.insert_source(source, |_, _, daemon| Ok(daemon.logins_changed()));
-        let token = inserted.map_err(|cause| io::Error::from(calloop::Error::from(cause)))?;
+        let token = inserted.map_err(not_taken)?;
         self.parking.watch = Some(Watch { watcher, token });
         watched
     }

@@ -7,12 +7,13 @@ use calloop::PostAction;
 use tracing::{error, info, warn};
 
 use super::signals::tell_manager;
-use super::source::readable;
+use super::source::{not_taken, readable};
 use super::state::Daemon;
 use crate::base::{HarnessName, Severity, json_one};
 use crate::config::{Configuration, Loaded};
 use crate::host::watch::Watcher;
 use crate::host::{memory, notify};
+use crate::loader::Selection;
 use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
 use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
@@ -34,9 +35,7 @@ impl Daemon {
     /// Applies what was read, or keeps what is in force.
     pub(super) fn loaded(&mut self, loaded: Loaded) {
         let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-        self.config.diagnostics =
-            loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
-        log_diagnostics(&loaded);
+        self.note_diagnostics(&loaded);
         let result = match loaded.configuration {
             Some(configuration) => {
                 self.put_in_force(Arc::new(configuration));
@@ -61,6 +60,13 @@ impl Daemon {
             self.reload_running = Some(next);
             self.workers.load(self.config.selection.clone(), Arc::clone(&self.around));
         }
+    }
+
+    /// Keeps the mistakes in what was read for whoever asks, and says each.
+    pub(super) fn note_diagnostics(&mut self, loaded: &Loaded) {
+        self.config.diagnostics =
+            loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
+        log_diagnostics(loaded);
     }
 
     /// Applies a configuration by difference to the one before it.
@@ -112,13 +118,8 @@ impl Daemon {
         if !self.config.watch {
             return;
         }
-        let watching = Watcher::new().and_then(|mut watcher| {
-            watcher.watch(self.config.selection.watched())?;
-            Ok(watcher)
-        });
-        match watching {
-            Ok(watcher) => self.watch_by(watcher),
-            Err(cause) => warn!(%cause, "changed files are not noticed; use `harnessd reload`"),
+        if let Some(watcher) = watcher_of(&self.config.selection) {
+            self.watch_by(watcher);
         }
     }
 
@@ -149,12 +150,21 @@ impl Daemon {
                 }
             }
         });
-        inserted.map(drop).map_err(|cause| io::Error::from(calloop::Error::from(cause)))
+        inserted.map(drop).map_err(not_taken)
     }
 }
 
+/// What watches the configuration's files; without it they are read when that is asked for.
+pub(super) fn watcher_of(selection: &Selection) -> Option<Watcher> {
+    let watching = Watcher::new().and_then(|mut watcher| {
+        watcher.watch(selection.watched())?;
+        Ok(watcher)
+    });
+    watching.map_err(|cause| warn!(%cause, "changed files are not noticed; use `harnessd reload`")).ok()
+}
+
 /// Says each mistake in the daemon's log.
-pub(super) fn log_diagnostics(loaded: &Loaded) {
+fn log_diagnostics(loaded: &Loaded) {
     for one in &loaded.diagnostics {
         let (file, harness) = (&one.place.file, one.harness.as_deref().unwrap_or_default());
         match one.severity {

@@ -15,7 +15,12 @@ pub(super) fn readable(what: &impl AsFd) -> io::Result<Generic<OwnedFd>> {
     Ok(Generic::new(own, Interest::READ, Mode::Level))
 }
 
-/// The loop did not take a source.
+/// Why the loop did not take a source.
+pub(super) fn not_taken<T>(cause: InsertError<T>) -> io::Error {
+    io::Error::from(calloop::Error::from(cause))
+}
+
+/// The loop did not take a source that the daemon cannot do without.
 pub(super) fn loop_error<T>(cause: InsertError<T>) -> DaemonError {
-    DaemonError::system("event loop")(io::Error::from(calloop::Error::from(cause)))
+    DaemonError::system("event loop")(not_taken(cause))
 }

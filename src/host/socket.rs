@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::cause;
+use super::files::any_descriptor;
 use super::flock::{Flock, Wait, reason};
 use super::handover::inherit;
 
@@ -129,7 +130,7 @@ impl Listener {
         remove_stale(path)?;
         let socket = listen_on(path).map_err(|errno| unusable(errno.into()))?;
         let found = fs::symlink_metadata(path).map_err(unusable)?;
-        let reserve = File::open("/dev/null").ok();
+        let reserve = any_descriptor().ok();
         Ok(Self { socket, path: path.to_owned(), identity: (found.dev(), found.ino()), reserve })
     }
 
@@ -150,7 +151,7 @@ impl Listener {
     /// If it was not handed over.
     pub fn resume(handed: &HandedListener) -> io::Result<Self> {
         let socket = UnixListener::from(inherit(handed.descriptor)?);
-        let reserve = File::open("/dev/null").ok();
+        let reserve = any_descriptor().ok();
         let identity = (handed.device, handed.inode);
         Ok(Self { socket, path: handed.path.clone(), identity, reserve })
     }
@@ -185,7 +186,7 @@ impl Listener {
     fn hang_up(&mut self) -> bool {
         self.reserve = None;
         let taken = self.socket.accept().is_ok();
-        self.reserve = File::open("/dev/null").ok();
+        self.reserve = any_descriptor().ok();
         taken
     }
 }

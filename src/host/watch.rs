@@ -141,6 +141,17 @@ impl Watcher {
     }
 }
 
+impl Drop for Watcher {
+    /// To close a descriptor that still watches takes the kernel up to tens of milliseconds, in which
+    /// its caller waits; one that watches nothing any more is closed at once.
+    fn drop(&mut self) {
+        for directory in self.names.values() {
+            // It may have ended by itself, with its directory.
+            let _ = self.inotify.rm_watch(directory.watch);
+        }
+    }
+}
+
 impl AsFd for Watcher {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.inotify.as_fd()

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::connect::{self, beside};
 use super::error::{StoreError, StoreProblem};
-use super::salvage::{Salvage, salvage};
+use super::salvage::salvage;
 use super::{FILE, Store, now, transact};
 
 /// What lies beside a database.
@@ -85,11 +85,10 @@ impl Store {
                 connect::said(&cause)
             )))
         })?;
-        let Salvage { runs, intents, firings, windows } = salvage(&aside);
+        let kept = salvage(&aside);
         let mut store = Self::open(dir)?;
-        let replaced =
-            Replaced { aside, problem, runs: runs.len(), intents: intents.len(), firings: firings.len() };
-        let kept = Salvage { runs, intents, firings, windows };
+        let (runs, intents, firings) = (kept.runs.len(), kept.intents.len(), kept.firings.len());
+        let replaced = Replaced { aside, problem, runs, intents, firings };
         if let Some(writer) = &mut store.writer {
             transact(&mut writer.connection, true, |transaction| kept.restore(transaction))
                 .map_err(failed)?;

@@ -7,11 +7,10 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use calloop::timer::{TimeoutAction, Timer};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::{Client, Clients, NOTICE};
+use super::{Client, Clients, forget_soon};
 use crate::daemon::source::readable;
 use crate::daemon::state::Daemon;
 use crate::host::handover::inherit;
@@ -127,12 +126,7 @@ impl Daemon {
 
     fn take_client(&mut self, id: u64, mut client: Client) {
         if client.closing {
-            let timer = Timer::from_duration(NOTICE);
-            let inserted = self.handle.insert_source(timer, move |_, (), daemon: &mut Self| {
-                daemon.forget_client(id);
-                TimeoutAction::Drop
-            });
-            if inserted.is_err() {
+            if !forget_soon(&self.handle, id) {
                 return self.clients.gone.push(id);
             }
         } else {

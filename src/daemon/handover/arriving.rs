@@ -10,23 +10,21 @@ use camino::Utf8Path;
 use tracing::{error, info, warn};
 
 use super::document::{Document, DocumentError, HandedLive};
-use crate::base::json_one;
 use crate::base::version;
 use crate::config::{Configuration, Loaded};
 use crate::daemon::assembly::{assemble, new_loop, register};
-use crate::daemon::boot::open_store;
+use crate::daemon::boot::{open_store, remembered};
 use crate::daemon::containment;
 use crate::daemon::effects::Start;
 use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
-use crate::daemon::reload::log_diagnostics;
+use crate::daemon::reload::watcher_of;
 use crate::daemon::state::{Asker, Daemon, Live, Main};
 use crate::host::console::Console;
 use crate::host::handover::inherit;
 use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
-use crate::host::watch::Watcher;
 use crate::host::{entropy, handover, signals};
 use crate::loader;
 use crate::store::Store;
@@ -64,7 +62,7 @@ fn take_over(
     let listener = listener.map_err(lost("control socket"))?;
     let event_loop = new_loop()?;
     // Before the files are read, so that no change is missed.
-    let watcher = watch(&document);
+    let watcher = watcher_of(&document.options.selection);
     let loaded = loader::load_global(&document.options.selection, &document.home);
     let (store, trouble) = open_as_can_be(&document.state)?;
     let (home, state) = (document.home.clone(), document.state.clone());
@@ -104,14 +102,6 @@ fn open_as_can_be(state: &Utf8Path) -> Result<(Store, Option<String>), DaemonErr
     }
 }
 
-fn watch(document: &Document) -> Option<Watcher> {
-    let watching = Watcher::new().and_then(|mut watcher| {
-        watcher.watch(document.options.selection.watched())?;
-        Ok(watcher)
-    });
-    watching.map_err(|cause| warn!(%cause, "changed files are not noticed; use `harnessd reload`")).ok()
-}
-
 impl Daemon {
     /// Takes what the predecessor knew, and puts the configuration in force by difference to its.
     fn resume(&mut self, document: Document, loaded: Loaded) {
@@ -128,9 +118,7 @@ impl Daemon {
             self.tickets.insert(asker.ticket.0, client);
         }
         self.take_clients(document.clients, document.last_client);
-        self.config.diagnostics =
-            loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
-        log_diagnostics(&loaded);
+        self.note_diagnostics(&loaded);
         let readable = loaded.configuration.is_some();
         let configuration =
             Arc::new(loaded.configuration.unwrap_or_else(|| loader::nothing(&loaded.settings)));
@@ -150,7 +138,10 @@ impl Daemon {
             self.carried.push_back(Start { run: start.run, harness, trigger: start.trigger });
         }
         if !document.booted {
-            self.remembered = Some(self.remembered());
+            self.remembered = Some(remembered(&self.store).unwrap_or_else(|cause| {
+                error!(%cause, "what the store remembers cannot be read");
+                Remembered::default()
+            }));
         }
         if readable {
             self.put_in_force_anew(configuration);
@@ -175,20 +166,6 @@ impl Daemon {
             self.put_in_force(configuration);
         } else {
             self.take_over(&configuration);
-        }
-    }
-
-    fn remembered(&self) -> Remembered {
-        match self.store.remembered() {
-            Ok(known) => Remembered {
-                intents: known.intents,
-                last_firings: known.last_firings,
-                last_runs: known.last_runs,
-            },
-            Err(cause) => {
-                error!(%cause, "what the store remembers cannot be read");
-                Remembered::default()
-            }
         }
     }
 

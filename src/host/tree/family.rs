@@ -29,6 +29,17 @@ pub enum Reaped {
     Unclaimed,
 }
 
+/// What is left of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// Its main process or a leftover of it: a death of a child will tell of its end.
+    Children,
+    /// Something that only its control group tells of, of whose end nothing will tell.
+    Elsewhere,
+    /// Nothing.
+    Nothing,
+}
+
 /// A process that could not be signalled.
 #[derive(Debug)]
 pub struct Refused {
@@ -227,14 +238,19 @@ impl Family {
     /// control group is empty.
     #[must_use]
     pub fn is_gone(&self, run: RunId) -> bool {
-        self.is_reaped(run) && !self.is_populated(run)
+        self.remains(run) == Remains::Nothing
     }
 
-    /// Whether only its control group tells that something of a run is alive: no death of a child
-    /// will tell of its end.
+    /// What is left of a run.
     #[must_use]
-    pub fn is_alive_elsewhere(&self, run: RunId) -> bool {
-        self.is_reaped(run) && self.is_populated(run)
+    pub fn remains(&self, run: RunId) -> Remains {
+        if !self.is_reaped(run) {
+            Remains::Children
+        } else if self.is_populated(run) {
+            Remains::Elsewhere
+        } else {
+            Remains::Nothing
+        }
     }
 
     fn is_reaped(&self, run: RunId) -> bool {

@@ -162,7 +162,7 @@ fn environment_of(pid: i32) -> Option<Vec<u8>> {
         let stat = read(&format!("/proc/{pid}/stat"), 1024).ok()?;
         if in_exec(&stat) {
             thread::sleep(LOOK);
-        } else if empty == LOOKS {
+        } else if empty == LOOKS || parse_stat(pid, &stat).is_none_or(|one| one.zombie) {
             break;
         } else {
             // The `exec` may have ended between the two reads.
