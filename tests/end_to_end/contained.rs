@@ -132,7 +132,7 @@ fn a_successor_keeps_the_groups() {
     home.ok(&["reexec"]);
     home.write("go", "");
     let orphan = until("the orphan sleeps", || sleeper("3614.25"));
-    home.ok(&["start", "a"]);
+    home.ok(&["start", "a", "--wait"]);
     assert_eq!(group.runs().len(), 2, "{:?}", group.runs());
     home.ok(&["stop", "b", "--wait"]);
     assert!(!alive(orphan), "nothing of a run that is over is alive");
