@@ -12,6 +12,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::base::{HarnessName, RunId, Wall, nearest};
 use crate::wire::{Record, Run};
 
+mod account;
 mod connect;
 mod error;
 mod prune;
@@ -23,6 +24,7 @@ mod salvage;
 mod schema;
 mod write;
 
+pub use account::{AccountQuery, CallRow, Cursor, Progress, SessionRow, Unsettled};
 pub use error::{RunLookupError, StoreError, StoreProblem};
 pub use prune::PrunedRun;
 pub use read::{Recorded, Remembered, RunQuery};

@@ -10,7 +10,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules that use no clock, file, process, thread or environment.
-const PURE: &[&str] = &["base", "lifecycle", "schedule", "report", "wire", "adapter", "config", "supervisor"];
+const PURE: &[&str] = &[
+    "base",
+    "lifecycle",
+    "schedule",
+    "report",
+    "trajectory",
+    "wire",
+    "adapter",
+    "correlate",
+    "config",
+    "supervisor",
+];
 
 /// Files of `skills` that are pure.
 const PURE_FILES: &[&str] = &["src/skills/merge.rs", "src/skills/plan.rs"];

@@ -1,0 +1,10 @@
+//! Layer 5: finding the agents' transcripts, reading them on, and saying whose they are.
+//!
+//! Invariants: every store is opened for reading only; what cannot be read is said by name and stops
+//! nothing else; memory is bounded by one line and one decoder a stream.
+
+mod follow;
+mod read;
+
+pub use follow::{Follower, Look, Subject, Warning};
+pub use read::{ReadError, SessionPlace, read_session};
