@@ -24,6 +24,7 @@ pub mod signals;
 pub mod socket;
 pub mod terminal;
 pub mod timer;
+pub mod transcript;
 pub mod tree;
 pub mod watch;
 pub mod zone;

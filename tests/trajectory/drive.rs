@@ -1,0 +1,177 @@
+//! Driving a decoder over recorded data in all the ways that the daemon may.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use harnessd::trajectory::{Decoder, Event, Format, Needs, What};
+
+/// A recorded file of an agent: `claude-code`, `tool-call/x.jsonl`.
+pub fn data(agent: &str, path: &str) -> Vec<u8> {
+    let path = dir(agent).join(path);
+    fs::read(&path).unwrap_or_else(|cause| panic!("{}: {cause}", path.display()))
+}
+
+/// The folder of an agent's recorded files.
+pub fn dir(agent: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/trajectory").join(agent)
+}
+
+/// A stream with the documents beside it: name in the layout and contents.
+pub type Documents<'a> = &'a [(&'a str, &'a [u8])];
+
+/// What one reading gives: the decoder at its end, and all events.
+pub fn whole(
+    format: Format,
+    path: &str,
+    documents: Documents<'_>,
+    lines: &[u8],
+    needs: Needs,
+) -> (Decoder, Vec<Event>) {
+    let (mut decoder, mut events) = begin(format, path, documents, needs);
+    each_line(lines, |line, offset| decoder.line(line, offset, needs, &mut |event| events.push(event)));
+    decoder.finish(needs, &mut |event| events.push(event));
+    (decoder, events)
+}
+
+/// The same, with the state written down and read back after every line.
+pub fn pieces(
+    format: Format,
+    path: &str,
+    documents: Documents<'_>,
+    lines: &[u8],
+    needs: Needs,
+) -> (Decoder, Vec<Event>) {
+    let (mut decoder, mut events) = begin(format, path, documents, needs);
+    each_line(lines, |line, offset| {
+        let written = serde_json::to_string(&decoder).unwrap();
+        // The title is never written down; the documents that may hold it are read again.
+        decoder = serde_json::from_str(&written).unwrap();
+        decoder.line(line, offset, needs, &mut |event| events.push(event));
+    });
+    decoder.finish(needs, &mut |event| events.push(event));
+    (decoder, events)
+}
+
+/// TRJ-3, USE-2: reading on from any whole line gives what one reading gives, and asking for usage alone
+/// gives the same usage and the same session.
+pub fn same_in_pieces(format: Format, path: &str, documents: Documents<'_>, lines: &[u8]) {
+    let (all, events) = whole(format, path, documents, lines, Needs::Everything);
+    let (again, same) = pieces(format, path, documents, lines, Needs::Everything);
+    assert_eq!(same, events);
+    assert_eq!(facts(&again), facts(&all));
+    let (brief, usage) = whole(format, path, documents, lines, Needs::Usage);
+    assert_eq!(calls(&usage), calls(&events));
+    assert_eq!(lasting(&brief), lasting(&all));
+    let (brief, usage) = pieces(format, path, documents, lines, Needs::Usage);
+    assert_eq!(calls(&usage), calls(&events));
+    assert_eq!(lasting(&brief), lasting(&all));
+}
+
+/// What is known of the session and may be written down, as JSON.
+pub fn facts(decoder: &Decoder) -> serde_json::Value {
+    serde_json::to_value(decoder.session()).unwrap()
+}
+
+/// The facts without those that may come from a record without usage, which may be passed over unparsed.
+fn lasting(decoder: &Decoder) -> serde_json::Value {
+    let mut facts = facts(decoder);
+    for passing in ["last_at", "context"] {
+        facts.as_object_mut().unwrap().remove(passing);
+    }
+    facts
+}
+
+/// The usage among events, without where it stands.
+pub fn calls(events: &[Event]) -> Vec<serde_json::Value> {
+    let usage = events.iter().filter(|event| matches!(event.what, What::Usage(_)));
+    usage.map(|event| serde_json::to_value(event).unwrap()).collect()
+}
+
+/// Events as JSON, one a line: what tests compare whole.
+pub fn shown(events: &[Event]) -> String {
+    events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
+}
+
+/// TRJ-3: whatever the bytes are, a reader neither panics nor stops. `rounds` mutations, the same each time.
+pub fn mangled(format: Format, path: &str, documents: Documents<'_>, lines: &[u8], rounds: u64) {
+    for seed in 0..rounds {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut bytes = lines.to_vec();
+        let mut others: Vec<(&str, Vec<u8>)> =
+            documents.iter().map(|(name, text)| (*name, text.to_vec())).collect();
+        for _ in 0..=dice.below(4) {
+            let target = dice.below(others.len() + 1);
+            let bytes = others.get_mut(target).map_or(&mut bytes, |(_, text)| text);
+            mutate(bytes, &mut dice);
+        }
+        let documents: Vec<(&str, &[u8])> =
+            others.iter().map(|(name, text)| (*name, text.as_slice())).collect();
+        let needs = if seed % 2 == 0 { Needs::Everything } else { Needs::Usage };
+        whole(format, path, &documents, &bytes, needs);
+    }
+}
+
+fn begin(format: Format, path: &str, documents: Documents<'_>, needs: Needs) -> (Decoder, Vec<Event>) {
+    let (mut decoder, mut events) = (Decoder::new(format, path), Vec::new());
+    for (name, text) in documents {
+        decoder.document(name, text, needs, &mut |event| events.push(event));
+    }
+    (decoder, events)
+}
+
+fn each_line(bytes: &[u8], mut each: impl FnMut(&[u8], u64)) {
+    let mut offset = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        // A torn last line is not consumed.
+        if let Some(line) = line.strip_suffix(b"\n") {
+            each(line, offset);
+        }
+        offset += line.len() as u64;
+    }
+}
+
+/// One change of some bytes: a flipped, removed, repeated or foreign piece, or another number.
+fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
+    const PIECES: [&[u8]; 12] = [
+        b"null",
+        b"{}",
+        b"[]",
+        b"-1",
+        b"1e999",
+        b"18446744073709551616",
+        b"\"\"",
+        b"\xff\xfe",
+        b"\n",
+        b"\\u0000",
+        b"true",
+        b"{\"a\":",
+    ];
+    if bytes.is_empty() {
+        return bytes.extend_from_slice(PIECES[dice.below(PIECES.len())]);
+    }
+    let at = dice.below(bytes.len());
+    let to = (at + dice.below(64)).min(bytes.len());
+    match dice.below(5) {
+        0 => bytes[at] = u8::try_from(dice.below(256)).unwrap_or(0),
+        1 => drop(bytes.drain(at..to)),
+        2 => {
+            let piece = bytes[at..to].to_vec();
+            bytes.splice(at..at, piece);
+        }
+        3 => drop(bytes.splice(at..to, PIECES[dice.below(PIECES.len())].iter().copied())),
+        _ => bytes.truncate(at),
+    }
+}
+
+/// A seeded source of numbers.
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % (bound.max(1) as u64)).unwrap_or(0)
+    }
+}

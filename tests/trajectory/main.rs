@@ -1,0 +1,5 @@
+//! Readers of transcripts on what real agents wrote, one module a reader.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod drive;
