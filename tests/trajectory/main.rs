@@ -3,3 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod drive;
+
+mod copilot;
+mod gemini;
+mod pi;
+mod qwen;
