@@ -131,8 +131,18 @@ impl Record<'_> {
             }
             _ => {
                 const KNOWN: [&str; 12] = [
-                    "session.", "assistant.", "tool.", "user.", "system.", "hook.", "skill.", "subagent.",
-                    "permission.", "model.", "command.", "workflow.",
+                    "session.",
+                    "assistant.",
+                    "tool.",
+                    "user.",
+                    "system.",
+                    "hook.",
+                    "skill.",
+                    "subagent.",
+                    "permission.",
+                    "model.",
+                    "command.",
+                    "workflow.",
                 ];
                 if kind != "abort" && !KNOWN.iter().any(|known| kind.starts_with(known)) {
                     told.oddities.unknown(kind);
@@ -245,8 +255,10 @@ impl Record<'_> {
                 cached: total.cached - before.cached,
                 output: total.output - before.output,
             };
-            let id = self.id.unwrap_or_default();
-            let key = format!("{}:{id}@{}:{model}", told.session.id, told.place);
+            let key = match self.id {
+                Some(id) => format!("{}:{id}:{model}", told.session.id),
+                None => format!("{}#{}:{model}", told.session.id, told.place),
+            };
             let model = Some(model.clone());
             told.call(self.at, self.id, Call { key, model, tokens: Some(tokens), cost_usd: None });
         }

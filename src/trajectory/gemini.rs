@@ -282,7 +282,8 @@ fn words(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.as_str().or_else(|| record::text(part, &["text"])));
+            let texts =
+                parts.iter().filter_map(|part| part.as_str().or_else(|| record::text(part, &["text"])));
             texts.collect::<Vec<_>>().join("\n")
         }
         Some(part) => record::text(part, &["text"]).unwrap_or_default().to_owned(),

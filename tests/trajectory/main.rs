@@ -5,6 +5,8 @@
 mod drive;
 
 mod copilot;
+mod encodings;
 mod gemini;
 mod pi;
 mod qwen;
+mod recorded;
