@@ -59,7 +59,9 @@ fn an_odd_prompt_arrives_in_the_terminal_mode_too() {
             }
         }
     }
-    assert_eq!(refused, ["adapter `pi` takes a prompt like `@*` for something else"]);
+    let misread =
+        |agent: &str, like| format!("adapter `{agent}` takes a prompt like `{like}` for something else");
+    assert_eq!(refused, [misread("pi", "@*"), misread("qwen", "\"*")]);
 }
 
 /// PRM-1: what the argument form would take for something else goes by stdin.
@@ -72,6 +74,11 @@ fn a_prompt_that_would_be_misread_goes_by_stdin() {
         ("pi", "@x", true),
         ("pi", "-", false),
         ("pi", "a @x", false),
+        ("qwen", "\"x\"", true),
+        ("qwen", "'x' y", true),
+        ("qwen", "-x", false),
+        ("gemini", "-x", false),
+        ("copilot", "-x", false),
         ("claude-code", "-", false),
         ("claude-code", "@x", false),
     ] {
@@ -102,7 +109,13 @@ fn a_long_prompt_goes_by_stdin() {
         assert_eq!(made.stdin.as_deref(), Some(longer.as_bytes()), "{agent}");
         assert_eq!(builtin(agent).prompt_bound(), None, "{agent}");
     }
-    assert_eq!(builtin("opencode").prompt_bound(), None);
+    for agent in ["opencode", "gemini", "qwen", "copilot"] {
+        assert_eq!(builtin(agent).prompt_bound(), None, "{agent}");
+        assert_eq!(
+            builtin(agent).synthesize(&one_shot(&longer, &PLAIN)).unwrap().stdin.unwrap().len(),
+            131_072
+        );
+    }
 }
 
 /// PRM-4: where there is no other way it is an error that states both sizes.
