@@ -3,3 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod drive;
+
+mod recorded;
+
+mod antigravity;
+mod grok;
+mod kimi;
+mod vibe;
