@@ -4,9 +4,13 @@
 
 mod drive;
 
-mod recorded;
-
 mod antigravity;
+mod copilot;
+mod encodings;
+mod gemini;
 mod grok;
 mod kimi;
+mod pi;
+mod qwen;
+mod recorded;
 mod vibe;

@@ -27,6 +27,9 @@ const CLAUDE_ACCEPTING: &[(&str, &str)] =
 /// How claude is asked for machine-readable output.
 const STREAM: [&str; 3] = ["--output-format", "stream-json", "--verbose"];
 const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
+const GEMINI: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true")];
+const QWEN: &[(&str, &str)] = &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")];
+const COPILOT: &[(&str, &str)] = &[("COPILOT_AUTO_UPDATE", "false")];
 
 fn one_shots() -> Vec<Case> {
     let case = |name, agent, options, argv, env, stdin| Case { name, agent, options, argv, env, stdin };
@@ -107,6 +110,47 @@ fn one_shots() -> Vec<Case> {
         ),
         case("pi_plain", "pi", PLAIN, &["pi", "-p", "--mode", "json", "--", "P"], &[], false),
         case("pi_all", "pi", all(), &["pi", "-p", "--mode", "json", "--model", "m/x", "--", "P"], &[], false),
+        case(
+            "gemini_plain",
+            "gemini",
+            PLAIN,
+            &["gemini", "--skip-trust", "-o", "stream-json", "--prompt=P"],
+            GEMINI,
+            false,
+        ),
+        case(
+            "gemini_all",
+            "gemini",
+            all(),
+            &["gemini", "--skip-trust", "-o", "stream-json", "-m", "m/x", "-y", "--prompt=P"],
+            GEMINI,
+            false,
+        ),
+        case(
+            "qwen_plain",
+            "qwen",
+            turns(3),
+            &["qwen", "--output-format", "stream-json", "--max-session-turns", "3", "--prompt=P"],
+            QWEN,
+            false,
+        ),
+        case(
+            "qwen_all",
+            "qwen",
+            all(),
+            &["qwen", "--output-format", "stream-json", "-m", "m/x", "--yolo", "--prompt=P"],
+            QWEN,
+            false,
+        ),
+        case("copilot_plain", "copilot", PLAIN, &["copilot", "-s", "--prompt=P"], COPILOT, false),
+        case(
+            "copilot_all",
+            "copilot",
+            PromptOptions { quiet: true, ..all() },
+            &["copilot", "--model", "m/x", "--allow-all-tools", "-s", "--prompt=P"],
+            COPILOT,
+            false,
+        ),
     ]
 }
 
@@ -116,7 +160,9 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
         .argv
         .iter()
         .map(|&word| match word {
-            "P" | "--prompt=P" => word.replace('P', "<prompt>"),
+            "P" | "--prompt=P" | "--prompt-interactive=P" | "--interactive=P" => {
+                word.replace('P', "<prompt>")
+            }
             word => word.to_owned(),
         })
         .collect();
@@ -125,7 +171,9 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.env, variables(case.env), "{}", case.name);
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
-    assert_eq!(made.report.as_deref(), (!wanted.resident).then_some(case.agent), "{}", case.name);
+    // The output of copilot has no format that is known.
+    let reports = !wanted.resident && case.agent != "copilot";
+    assert_eq!(made.report.as_deref(), reports.then_some(case.agent), "{}", case.name);
 }
 
 /// PRM-5: the command of a one-shot comes from the template alone, options folded in.
@@ -164,6 +212,15 @@ fn a_resident_agent_is_given_its_prompt_by_argument() {
         case("codex", "codex", PLAIN, &["codex", "-c", "analytics.enabled=false", "--", "P"], &[]),
         case("opencode", "opencode", all(), &["opencode", "-m", "m/x", "--auto", "--prompt=P"], OPENCODE),
         case("pi", "pi", all(), &["pi", "--model", "m/x", "--", "P"], &[]),
+        case("gemini", "gemini", all(), &["gemini", "-m", "m/x", "-y", "--prompt-interactive=P"], GEMINI),
+        case("qwen", "qwen", all(), &["qwen", "-m", "m/x", "--yolo", "--prompt-interactive=P"], QWEN),
+        case(
+            "copilot",
+            "copilot",
+            all(),
+            &["copilot", "--model", "m/x", "--allow-all-tools", "--interactive=P"],
+            COPILOT,
+        ),
     ] {
         let wanted = Invocation { resident: true, ..one_shot("P", &case.options) };
         check(&case, &wanted);
@@ -218,7 +275,13 @@ fn what_was_filled_in_is_not_read_again() {
 /// CFG-6: An option that the agent can neither be asked for nor does anyway is no silent drop.
 #[test]
 fn an_option_without_a_means_is_an_error() {
-    for (agent, key) in [("codex", "max_turns"), ("opencode", "max_turns"), ("pi", "max_turns")] {
+    for (agent, key) in [
+        ("codex", "max_turns"),
+        ("opencode", "max_turns"),
+        ("pi", "max_turns"),
+        ("gemini", "max_turns"),
+        ("copilot", "max_turns"),
+    ] {
         let options = turns(3);
         let error = builtin(agent).synthesize(&one_shot("P", &options)).unwrap_err();
         assert_eq!(error.to_string(), format!("adapter `{agent}` has no means for `{key}`"));

@@ -77,7 +77,10 @@ fn everything(adapter: &Adapter) -> Vec<Synthesis> {
 #[test]
 fn the_built_in_documents_read_and_hold() {
     let registry = Registry::builtin();
-    assert_eq!(registry.ids(), ["claude-code", "codex", "opencode", "pi", "generic"]);
+    assert_eq!(
+        registry.ids(),
+        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "copilot", "generic"]
+    );
     for text in crate::adapter::registry::DOCUMENTS {
         let value = crate::adapter::document::read(text).unwrap();
         let mut problems = Vec::new();
@@ -163,6 +166,11 @@ fn every_declared_store_resolves_to_a_path() {
         ("opencode", variables(&[]), "/h/.local/share/opencode/opencode.db"),
         ("opencode", variables(&[("OPENCODE_DB", "/x.db")]), "/x.db"),
         ("pi", variables(&[("PI_CODING_AGENT_DIR", "/p")]), "/p/sessions"),
+        ("gemini", variables(&[]), "/h/.gemini/tmp"),
+        ("gemini", variables(&[("GEMINI_CLI_HOME", "/g")]), "/g/.gemini/tmp"),
+        ("qwen", variables(&[("QWEN_HOME", "/q")]), "/q/projects"),
+        ("qwen", variables(&[("QWEN_HOME", "/q"), ("QWEN_RUNTIME_DIR", "/r")]), "/r/projects"),
+        ("copilot", variables(&[("COPILOT_HOME", "/c")]), "/c/session-state"),
     ] {
         assert_eq!(builtin(agent).stores(&env, home)[0], store, "{agent}");
     }
@@ -188,6 +196,9 @@ fn adapter_inferred_from_cmd() {
         ("codex", "codex"),
         ("opencode", "opencode"),
         ("pi", "pi"),
+        ("gemini", "gemini"),
+        ("qwen", "qwen"),
+        ("copilot", "copilot"),
         ("Claude", "generic"),
         ("claude-code", "generic"),
         ("claude/", "generic"),
@@ -234,6 +245,9 @@ fn the_table_of_agents_follows_from_the_data() {
         ("codex", ByFlag, ByFlag, Never, Already, "shared"),
         ("opencode", ByFlag, ByFlag, Never, Already, "private"),
         ("pi", ByFlag, Already, Never, Already, "private"),
+        ("gemini", ByFlag, ByFlag, Never, Already, "shared"),
+        ("qwen", ByFlag, ByFlag, ByFlag, Already, "shared"),
+        ("copilot", ByFlag, ByFlag, Never, ByFlag, "private"),
         ("generic", Never, Never, Never, Never, "none"),
     ] {
         let adapter = builtin(agent);
@@ -244,7 +258,8 @@ fn the_table_of_agents_follows_from_the_data() {
         assert_eq!(words, [model.as_str(), auto_accept.as_str(), max_turns.as_str()], "{agent}");
         assert_eq!(view.supports.skills, skills, "{agent}");
         assert_eq!(view.supports.prompt, agent != "generic", "{agent}");
-        assert_eq!(view.supports.hides_native_skills, agent != "generic", "{agent}");
+        let hides = !["gemini", "qwen", "copilot", "generic"].contains(&agent);
+        assert_eq!(view.supports.hides_native_skills, hides, "{agent}");
         assert_eq!(adapter.resident_tty(), agent != "generic", "{agent}");
     }
 }

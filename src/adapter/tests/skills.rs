@@ -230,6 +230,9 @@ fn a_plain_command_is_handed_its_skills_first() {
         ),
         ("opencode", &["p", "exec", "hello /w"]),
         ("pi", &["p", "--no-skills", "--skill", "/d", "exec", "hello /w"]),
+        ("gemini", &["p", "exec", "hello /w"]),
+        ("qwen", &["p", "exec", "hello /w"]),
+        ("copilot", &["p", "exec", "hello /w"]),
         ("generic", &["p", "exec", "hello /w"]),
     ] {
         let made = builtin(agent).synthesize(&Invocation { skills, ..command("p", &args) }).unwrap();
@@ -277,6 +280,24 @@ fn default_roots_are_the_agents_own_lowest_first() {
             &[".claude/skills", ".agents/skills", ".opencode/skills"],
         ),
         ("pi", &[], &["/h/.pi/agent/skills", "/h/.agents/skills"], &[".agents/skills", ".pi/skills"]),
+        (
+            "gemini",
+            &[("GEMINI_CLI_HOME", "/g")],
+            &["/g/.gemini/skills", "/g/.agents/skills"],
+            &[".gemini/skills", ".agents/skills"],
+        ),
+        (
+            "qwen",
+            &[("QWEN_HOME", "/q")],
+            &["/h/.agents/skills", "/q/skills"],
+            &[".agents/skills", ".qwen/skills"],
+        ),
+        (
+            "copilot",
+            &[("COPILOT_HOME", "/c")],
+            &["/h/.agents/skills", "/c/skills"],
+            &[".claude/skills", ".agents/skills", ".github/skills"],
+        ),
         ("generic", &[], &[], &[]),
     ] {
         let facts = facts(agent, env);

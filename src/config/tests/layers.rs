@@ -141,7 +141,7 @@ fn what_is_asked_is_done_or_refused() {
     assert_eq!(ask("pi", "auto_accept = true"), [""; 0]);
     assert_eq!(ask("codex", "max_turns = 0"), [""; 0]);
     assert_eq!(ask("claude-code", "max_turns = 3"), [""; 0]);
-    for agent in ["codex", "opencode", "pi"] {
+    for agent in ["codex", "opencode", "pi", "gemini", "copilot"] {
         let expected = format!("4:1 a: agent `{agent}` has no means for `max_turns`");
         assert_eq!(ask(agent, "max_turns = 3"), [expected]);
     }
