@@ -2,4 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod crush;
+mod database;
 mod drive;
+mod goose;
+mod hermes;
+mod opencode;
+mod rows;
