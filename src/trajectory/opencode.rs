@@ -206,7 +206,9 @@ impl Reader {
         if !self.rows.is_new(message, id) {
             return;
         }
-        let when = milliseconds(at(data, &["time", "start"])).or(place.at);
+        // What somebody said, and what is copied, is written down later than it was said.
+        let written = written.filter(|_| place.role == "assistant" && !place.copied).or(place.at);
+        let when = milliseconds(at(data, &["time", "start"])).or(written);
         let text = || words(data, &["text"]).unwrap_or_default();
         let what = match kind.as_str() {
             "text" if place.role == "user" => What::User { text: text() },

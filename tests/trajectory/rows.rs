@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 use crate::drive;
 
 /// A database of an agent that a test writes.
-pub struct Store {
+pub(crate) struct Store {
     _dir: tempfile::TempDir,
-    pub path: Utf8PathBuf,
-    pub writer: Connection,
+    pub(crate) path: Utf8PathBuf,
+    pub(crate) writer: Connection,
     format: Format,
 }
 
 impl Store {
     /// An empty one with the agent's schema, in WAL mode.
-    pub fn new(format: Format) -> Self {
+    pub(crate) fn new(format: Format) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(dir.path()).unwrap().join("agent.db");
         let writer = Connection::open(&path).unwrap();
@@ -34,14 +34,14 @@ impl Store {
     }
 
     /// One with all these rows.
-    pub fn of(format: Format, rows: &[Value]) -> Self {
+    pub(crate) fn of(format: Format, rows: &[Value]) -> Self {
         let store = Self::new(format);
         rows.iter().for_each(|row| store.put(row));
         store
     }
 
     /// Inserts a row, or replaces the one with its id. Its `table` says where.
-    pub fn put(&self, row: &Value) {
+    pub(crate) fn put(&self, row: &Value) {
         let columns = row.as_object().unwrap().iter().filter(|(name, _)| *name != "table");
         let (names, cells): (Vec<&str>, Vec<Cell>) =
             columns.map(|(name, value)| (name.as_str(), cell(value))).unzip();
@@ -53,24 +53,24 @@ impl Store {
         self.writer.execute(&statement, params_from_iter(cells)).unwrap();
     }
 
-    pub fn layout(&self) -> Database {
+    pub(crate) fn layout(&self) -> Database {
         let Layout::Database(layout) = self.format.layout() else { panic!("{}", self.format) };
         layout
     }
 
-    pub fn open(&self) -> SessionDatabase {
+    pub(crate) fn open(&self) -> SessionDatabase {
         SessionDatabase::open(&self.path, &self.layout()).unwrap().unwrap()
     }
 
     /// The row of the `sessions` statement of each session.
-    pub fn heads(&self) -> Vec<Row> {
+    pub(crate) fn heads(&self) -> Vec<Row> {
         let mut heads = Vec::new();
         self.open().sessions(&mut |row| heads.push(row.clone())).unwrap();
         heads
     }
 
     /// Gives the decoder what the database has for it now.
-    pub fn feed(&self, decoder: &mut Decoder, session: &str, needs: Needs, events: &mut Vec<Event>) {
+    pub(crate) fn feed(&self, decoder: &mut Decoder, session: &str, needs: Needs, events: &mut Vec<Event>) {
         let (database, layout) = (self.open(), self.layout());
         let is_it = |row: &Row| (layout.head)(row).is_some_and(|head| head.id == session);
         let mut head = None;
@@ -86,7 +86,7 @@ impl Store {
     }
 
     /// What one reading of a session gives.
-    pub fn read(&self, session: &str, needs: Needs) -> (Decoder, Vec<Event>) {
+    pub(crate) fn read(&self, session: &str, needs: Needs) -> (Decoder, Vec<Event>) {
         let (mut decoder, mut events) = (Decoder::new(self.format, session), Vec::new());
         self.feed(&mut decoder, session, needs, &mut events);
         decoder.finish(needs, &mut |event| events.push(event));
@@ -95,7 +95,7 @@ impl Store {
 }
 
 /// What reading gives after each of these rows was written, with the state written down and read back between.
-pub fn live(format: Format, rows: &[Value], session: &str, needs: Needs) -> (Decoder, Vec<Event>) {
+pub(crate) fn live(format: Format, rows: &[Value], session: &str, needs: Needs) -> (Decoder, Vec<Event>) {
     let store = Store::new(format);
     let (mut decoder, mut events) = (Decoder::new(format, session), Vec::new());
     for row in rows {
@@ -114,7 +114,7 @@ pub fn live(format: Format, rows: &[Value], session: &str, needs: Needs) -> (Dec
 
 /// TRJ-3, USE-2: reading after each row that is written gives what one reading gives, and asking for usage
 /// alone gives the same usage and session. The rows are given as the agent writes them, one session's first.
-pub fn same_in_pieces(format: Format, rows: &[Value], session: &str) {
+pub(crate) fn same_in_pieces(format: Format, rows: &[Value], session: &str) {
     let store = Store::of(format, rows);
     let (whole, events) = store.read(session, Needs::Everything);
     let (decoder, pieces) = live(format, rows, session, Needs::Everything);
@@ -128,7 +128,7 @@ pub fn same_in_pieces(format: Format, rows: &[Value], session: &str) {
 }
 
 /// Events as JSON, one a line, without what a call does and is about: that is the table of tools' to say.
-pub fn shown(events: &[Event]) -> String {
+pub(crate) fn shown(events: &[Event]) -> String {
     let line = |event: &Event| {
         let mut event = serde_json::to_value(event).unwrap();
         for key in ["action", "targets"] {
@@ -140,13 +140,13 @@ pub fn shown(events: &[Event]) -> String {
 }
 
 /// The rows of a recorded file.
-pub fn recorded(agent: &str, path: &str) -> Vec<Value> {
+pub(crate) fn recorded(agent: &str, path: &str) -> Vec<Value> {
     let text = String::from_utf8(drive::data(agent, path)).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// What a recorded reading gave.
-pub fn expected(agent: &str, path: &str, events: &[Event]) {
+pub(crate) fn expected(agent: &str, path: &str, events: &[Event]) {
     let path = drive::dir(agent).join(path);
     let shown = shown(events);
     if std::env::var_os("HARNESSD_RECORD").is_some() {
@@ -156,7 +156,7 @@ pub fn expected(agent: &str, path: &str, events: &[Event]) {
 }
 
 /// Sums of the calls: input, cached, output and cost.
-pub fn sums(events: &[Event]) -> (u64, u64, u64, f64) {
+pub(crate) fn sums(events: &[Event]) -> (u64, u64, u64, f64) {
     let calls = drive::calls(events);
     let sum = |key: &str| calls.iter().filter_map(|call| call["tokens"][key].as_u64()).sum();
     let cost = calls.iter().filter_map(|call| call["cost_usd"].as_f64()).sum();
@@ -165,7 +165,7 @@ pub fn sums(events: &[Event]) -> (u64, u64, u64, f64) {
 
 /// TRJ-3: whatever stands in the columns, a reader neither panics nor stops. `rounds` mutations of what the
 /// database gives, the same each time.
-pub fn mangled(format: Format, rows: &[Value], rounds: u64) {
+pub(crate) fn mangled(format: Format, rows: &[Value], rounds: u64) {
     let store = Store::of(format, rows);
     let (database, layout) = (store.open(), store.layout());
     let heads = store.heads();

@@ -4,9 +4,9 @@
 //! file that is read along with its writer is opened and closed beside SQLite's own (that would drop the locks
 //! of every connection of this process).
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -182,11 +182,13 @@ impl Copy {
         DirBuilder::new().mode(0o700).create(&directory).map_err(|error| failed(&directory, &error))?;
         let copy = Self { directory };
         for suffix in ["", "-wal", "-journal"] {
-            let from = beside(path, suffix);
-            match fs::copy(&from, beside(&copy.database(), suffix)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&from, &error)),
-                _ => {}
-            }
+            let (from, to) = (beside(path, suffix), beside(&copy.database(), suffix));
+            match fs::copy(&from, &to) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                copied => copied.map_err(|error| failed(&from, &error))?,
+            };
+            // It is to be brought into order, whether or not the agent's own may be written.
+            fs::set_permissions(&to, Permissions::from_mode(0o600)).map_err(|error| failed(&to, &error))?;
         }
         Ok(copy)
     }
