@@ -34,6 +34,7 @@ pub(super) const LAYOUT: Layout = Layout::Database(Database {
                 "total_tokens",
                 "cache_read_tokens",
                 "cost",
+                "cost_source",
                 "is_compaction",
             ],
         ),
@@ -52,7 +53,8 @@ SELECT id, name, session_type, working_dir, parent_session_id,
 FROM sessions ORDER BY created_at, id";
 
 /// Both kinds in the order in which they were added, merged by their times. `again`: all rows that are told are
-/// gone, so these may be copies of them.
+/// gone, so these may be copies of them. What is carried forward into the ledger was used before there was one,
+/// or by the session that this one is a copy of.
 const RECORDS: &str = "
 SELECT 'message' AS kind, id AS number, created_timestamp AS at,
     max(created_timestamp) OVER (ORDER BY id) AS rank,
@@ -63,7 +65,8 @@ FROM messages WHERE session_id = :session AND id > :time
 UNION ALL
 SELECT 'usage', id, created_timestamp, max(created_timestamp) OVER (ORDER BY id), NULL, NULL, NULL, NULL, 0,
     model, input_tokens, output_tokens, total_tokens, cache_read_tokens, cost, is_compaction
-FROM usage_ledger WHERE session_id = :session AND id > CAST(:id AS INTEGER)
+FROM usage_ledger
+WHERE session_id = :session AND id > CAST(:id AS INTEGER) AND cost_source IS NOT 'carried_forward'
 ORDER BY rank, kind, number";
 
 fn head(row: &Row) -> Option<Head> {

@@ -78,6 +78,17 @@ fn what_a_copy_holds_of_its_parent_is_not_counted() {
     assert_eq!(events.len(), 10);
 }
 
+/// USE-3: what a copy begins with is carried forward into its ledger as one row of the present time.
+#[test]
+fn what_is_carried_forward_is_not_counted() {
+    let mut rows = rows();
+    let mut carried = rows.iter().rfind(|row| row["table"] == "usage_ledger").unwrap().clone();
+    (carried["id"], carried["cost_source"]) = (11.into(), "carried_forward".into());
+    rows.push(carried);
+    let (_, events) = Store::of(FORMAT, &rows).read(TOOL, Needs::Usage);
+    assert_eq!(sums(&events), (3600, 3000, 102, 0.0));
+}
+
 /// A sub-agent says so; what is its parent's is known.
 #[test]
 fn a_sub_agent_is_a_session_with_a_parent() {

@@ -6,7 +6,7 @@
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -14,6 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::ATTEMPTS;
 use crate::host::entropy;
+use crate::host::sqlite::{self, Stamp, beside, said};
 use crate::host::transcript::Unreadable;
 
 /// How long a lock of the agent is waited for; a reader of a log needs none.
@@ -37,15 +38,6 @@ impl Reading {
     }
 }
 
-/// What tells whether a file was written meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified: (i64, i64),
-}
-
 /// What lies beside one another on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Files {
@@ -56,20 +48,7 @@ struct Files {
 }
 
 fn stamp(path: &Utf8Path) -> Result<Option<Stamp>, Unreadable> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(unreadable(path, "it is a directory")),
-        Ok(found) if !found.is_file() => Err(unreadable(path, "it is not a regular file")),
-        Ok(found) => Ok(Some(Stamp {
-            device: found.dev(),
-            inode: found.ino(),
-            bytes: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
-        })),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(failed(path, &error)),
-    }
+    Stamp::of(path).map_err(|error| failed(path, &error))
 }
 
 fn files(path: &Utf8Path) -> Result<Option<Files>, Unreadable> {
@@ -80,10 +59,6 @@ fn files(path: &Utf8Path) -> Result<Option<Files>, Unreadable> {
         index: stamp(&beside(path, "-shm"))?.is_some(),
         journal: stamp(&beside(path, "-journal"))?,
     }))
-}
-
-fn beside(path: &Utf8Path, suffix: &str) -> Utf8PathBuf {
-    Utf8PathBuf::from(format!("{path}{suffix}"))
 }
 
 /// Opens the database; none: there is no such file, or it is empty.
@@ -141,7 +116,7 @@ fn immutable(path: &Utf8Path) -> Result<Connection, rusqlite::Error> {
 fn open_uri(path: &Utf8Path, how: &str) -> Result<Connection, rusqlite::Error> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(format!("file:{}?{how}", escaped(path)), flags)
+    Connection::open_with_flags(sqlite::uri(path, how), flags)
 }
 
 /// Whether SQLite gave up since it may not write an index.
@@ -224,24 +199,6 @@ fn failed(path: &Utf8Path, error: &io::Error) -> Unreadable {
     unreadable(path, &said(error))
 }
 
-/// The text of an error without std's `(os error N)`.
-fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
-}
-
 pub(super) fn unreadable(path: &Utf8Path, message: &str) -> Unreadable {
     Unreadable { path: path.to_owned(), message: message.to_owned() }
-}
-
-/// The path as it stands in a URI.
-fn escaped(path: &Utf8Path) -> String {
-    let mut uri = String::new();
-    for byte in path.as_str().bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => uri.push(byte.into()),
-            _ => uri.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    uri
 }
