@@ -27,6 +27,8 @@ const CLAUDE_ACCEPTING: &[(&str, &str)] =
 /// How claude is asked for machine-readable output.
 const STREAM: [&str; 3] = ["--output-format", "stream-json", "--verbose"];
 const CRUSH: &[(&str, &str)] = &[("CRUSH_DISABLE_METRICS", "1"), ("CRUSH_DISABLE_PROVIDER_AUTO_UPDATE", "1")];
+const GOOSE: &[(&str, &str)] = &[("GOOSE_TELEMETRY_ENABLED", "false")];
+const GOOSE_ACCEPTING: &[(&str, &str)] = &[("GOOSE_MODE", "auto"), ("GOOSE_TELEMETRY_ENABLED", "false")];
 const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
 
 fn one_shots() -> Vec<Case> {
@@ -110,13 +112,13 @@ fn one_shots() -> Vec<Case> {
         case("pi_all", "pi", all(), &["pi", "-p", "--mode", "json", "--model", "m/x", "--", "P"], &[], false),
         case("crush_plain", "crush", PLAIN, &["crush", "run", "-q", "--", "P"], CRUSH, false),
         case("crush_all", "crush", all(), &["crush", "run", "-q", "-m", "m/x", "--", "P"], CRUSH, false),
-        case("goose_plain", "goose", PLAIN, &["goose", "run", "-q", "--text=P"], &[], false),
+        case("goose_plain", "goose", PLAIN, &["goose", "run", "-q", "--text=P"], GOOSE, false),
         case(
             "goose_all",
             "goose",
             PromptOptions { max_turns: Some(3), ..all() },
             &["goose", "run", "-q", "--model", "m/x", "--max-turns", "3", "--text=P"],
-            &[("GOOSE_MODE", "auto")],
+            GOOSE_ACCEPTING,
             false,
         ),
         case("hermes_plain", "hermes", PLAIN, &["hermes", "chat", "-Q", "--query=P"], &[], false),
@@ -186,13 +188,7 @@ fn a_resident_agent_is_given_its_prompt_by_argument() {
         case("codex", "codex", PLAIN, &["codex", "-c", "analytics.enabled=false", "--", "P"], &[]),
         case("opencode", "opencode", all(), &["opencode", "-m", "m/x", "--auto", "--prompt=P"], OPENCODE),
         case("pi", "pi", all(), &["pi", "--model", "m/x", "--", "P"], &[]),
-        case(
-            "goose",
-            "goose",
-            all(),
-            &["goose", "run", "-s", "--model", "m/x", "--text=P"],
-            &[("GOOSE_MODE", "auto")],
-        ),
+        case("goose", "goose", all(), &["goose", "run", "-s", "--model", "m/x", "--text=P"], GOOSE_ACCEPTING),
     ] {
         let wanted = Invocation { resident: true, ..one_shot("P", &case.options) };
         check(&case, &wanted);
