@@ -22,6 +22,7 @@ pub mod process;
 pub mod run_lock;
 pub mod signals;
 pub mod socket;
+pub mod sqlite;
 pub mod terminal;
 pub mod timer;
 pub mod transcript;

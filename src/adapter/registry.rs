@@ -18,7 +18,7 @@ use super::shape::{ADAPTER, Problem};
 use super::skills::private_subdir;
 
 /// The built-in documents, in the order in which they are listed.
-pub(super) const DOCUMENTS: [&str; 8] = [
+pub(super) const DOCUMENTS: [&str; 15] = [
     include_str!("builtin/claude-code.toml"),
     include_str!("builtin/codex.toml"),
     include_str!("builtin/opencode.toml"),
@@ -26,6 +26,13 @@ pub(super) const DOCUMENTS: [&str; 8] = [
     include_str!("builtin/gemini.toml"),
     include_str!("builtin/qwen.toml"),
     include_str!("builtin/copilot.toml"),
+    include_str!("builtin/crush.toml"),
+    include_str!("builtin/goose.toml"),
+    include_str!("builtin/hermes.toml"),
+    include_str!("builtin/kimi.toml"),
+    include_str!("builtin/grok.toml"),
+    include_str!("builtin/vibe.toml"),
+    include_str!("builtin/antigravity.toml"),
     include_str!("builtin/generic.toml"),
 ];
 

@@ -10,12 +10,14 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, FileControl, OpenFlags};
 
 use super::error::StoreProblem;
 use super::schema;
+use crate::host::sqlite::{self, Stamp};
+pub(super) use crate::host::sqlite::{beside, said};
 
 /// How long a lock of another process is waited for; our own transactions last milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -251,13 +253,6 @@ fn settle(connection: &Connection) -> Result<(), StoreProblem> {
     Ok(())
 }
 
-/// The text of an error without std's `(os error N)`, in lower case like all of ours.
-pub(super) fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    let plain = text.split(" (os error").next().unwrap_or(&text);
-    plain.to_lowercase()
-}
-
 /// SQLite says only that it cannot open; the file itself may tell why.
 fn explain(path: &Utf8Path, error: rusqlite::Error) -> StoreProblem {
     match (StoreProblem::from(error), fs::metadata(path)) {
@@ -270,29 +265,8 @@ fn explain(path: &Utf8Path, error: rusqlite::Error) -> StoreProblem {
     }
 }
 
-/// What tells whether a file was written meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified: (i64, i64),
-}
-
 fn stamp(path: &Utf8Path) -> Result<Option<Stamp>, StoreProblem> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(StoreProblem::NotReadable("it is a directory".to_owned())),
-        Ok(found) => Ok(Some(Stamp {
-            device: found.dev(),
-            inode: found.ino(),
-            bytes: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
-        })),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(StoreProblem::NotReadable(said(&error))),
-    }
+    Stamp::of(path).map_err(|error| StoreProblem::NotReadable(said(&error)))
 }
 
 /// What lies beside one another on the disk.
@@ -307,10 +281,6 @@ fn files(path: &Utf8Path) -> Result<Option<Files>, StoreProblem> {
     let Some(database) = stamp(path)? else { return Ok(None) };
     let log = stamp(&beside(path, "-wal"))?;
     Ok(Some(Files { database, log, index: stamp(&beside(path, "-shm"))?.is_some() }))
-}
-
-pub(super) fn beside(path: &Utf8Path, suffix: &str) -> Utf8PathBuf {
-    Utf8PathBuf::from(format!("{path}{suffix}"))
 }
 
 /// Looks at the store for the duration of `look`; none if there is no store yet.
@@ -351,21 +321,9 @@ fn reader(path: &Utf8Path, shared: bool) -> Result<Connection, StoreProblem> {
         Connection::open_with_flags(path, flags)
     } else {
         let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-        Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path)), flags)
+        Connection::open_with_flags(sqlite::uri(path, "immutable=1"), flags)
     };
     let connection = opened.map_err(|error| explain(path, error))?;
     settle(&connection)?;
     Ok(connection)
-}
-
-/// The path as it stands in a URI.
-fn escaped(path: &Utf8Path) -> String {
-    let mut uri = String::new();
-    for byte in path.as_str().bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => uri.push(byte.into()),
-            _ => uri.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    uri
 }

@@ -336,7 +336,24 @@ fn reading_verbs_work_without_a_daemon() {
         .iter()
         .map(|agent| agent["id"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(ids, ["claude-code", "codex", "copilot", "gemini", "generic", "opencode", "pi", "qwen"]);
+    let known = [
+        "antigravity",
+        "claude-code",
+        "codex",
+        "copilot",
+        "crush",
+        "gemini",
+        "generic",
+        "goose",
+        "grok",
+        "hermes",
+        "kimi",
+        "opencode",
+        "pi",
+        "qwen",
+        "vibe",
+    ];
+    assert_eq!(ids, known);
     assert!(home.ok(&["skills", "sleeper"]).out.contains("this agent takes none"));
     assert!(!home.path(".local/state/harnessd").exists(), "reading makes nothing");
 }

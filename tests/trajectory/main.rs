@@ -2,11 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod drive;
-
+mod antigravity;
 mod copilot;
+mod crush;
+mod database;
+mod drive;
 mod encodings;
 mod gemini;
+mod goose;
+mod grok;
+mod hermes;
+mod kimi;
+mod opencode;
 mod pi;
 mod qwen;
 mod recorded;
+mod rows;
+mod vibe;

@@ -26,6 +26,11 @@ const CLAUDE_ACCEPTING: &[(&str, &str)] =
     &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1")];
 /// How claude is asked for machine-readable output.
 const STREAM: [&str; 3] = ["--output-format", "stream-json", "--verbose"];
+const CRUSH: &[(&str, &str)] = &[("CRUSH_DISABLE_METRICS", "1"), ("CRUSH_DISABLE_PROVIDER_AUTO_UPDATE", "1")];
+const GOOSE: &[(&str, &str)] = &[("GOOSE_TELEMETRY_ENABLED", "false")];
+const GOOSE_ACCEPTING: &[(&str, &str)] = &[("GOOSE_MODE", "auto"), ("GOOSE_TELEMETRY_ENABLED", "false")];
+const GROK: &[(&str, &str)] = &[("GROK_DISABLE_AUTOUPDATER", "1"), ("GROK_TELEMETRY_ENABLED", "0")];
+const KIMI: &[(&str, &str)] = &[("KIMI_CODE_NO_AUTO_UPDATE", "1"), ("KIMI_DISABLE_TELEMETRY", "1")];
 const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
 const GEMINI: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true")];
 const QWEN: &[(&str, &str)] = &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")];
@@ -151,6 +156,47 @@ fn one_shots() -> Vec<Case> {
             COPILOT,
             false,
         ),
+        case("crush_plain", "crush", PLAIN, &["crush", "run", "-q", "--", "P"], CRUSH, false),
+        case("crush_all", "crush", all(), &["crush", "run", "-q", "-m", "m/x", "--", "P"], CRUSH, false),
+        case("goose_plain", "goose", PLAIN, &["goose", "run", "-q", "--text=P"], GOOSE, false),
+        case(
+            "goose_all",
+            "goose",
+            PromptOptions { max_turns: Some(3), ..all() },
+            &["goose", "run", "-q", "--model", "m/x", "--max-turns", "3", "--text=P"],
+            GOOSE_ACCEPTING,
+            false,
+        ),
+        case("hermes_plain", "hermes", PLAIN, &["hermes", "chat", "-Q", "--query=P"], &[], false),
+        case(
+            "hermes_all",
+            "hermes",
+            PromptOptions { max_turns: Some(3), ..all() },
+            &["hermes", "chat", "-Q", "-m", "m/x", "--yolo", "--max-turns", "3", "--query=P"],
+            &[],
+            false,
+        ),
+        case("kimi_plain", "kimi", PLAIN, &["kimi", "--prompt=P"], KIMI, false),
+        case("kimi_all", "kimi", all(), &["kimi", "-m", "m/x", "--prompt=P"], KIMI, false),
+        case("grok_plain", "grok", PLAIN, &["grok", "--single=P"], GROK, false),
+        case(
+            "grok_all",
+            "grok",
+            PromptOptions { max_turns: Some(3), ..all() },
+            &["grok", "-m", "m/x", "--always-approve", "--max-turns", "3", "--single=P"],
+            GROK,
+            false,
+        ),
+        case("vibe_plain", "vibe", PLAIN, &["vibe", "--prompt=P"], &[], false),
+        case(
+            "vibe_all",
+            "vibe",
+            PromptOptions { max_turns: Some(3), ..all() },
+            &["vibe", "--auto-approve", "--max-turns", "3", "--prompt=P"],
+            &[("VIBE_ACTIVE_MODEL", "m/x")],
+            false,
+        ),
+        case("antigravity_plain", "antigravity", PLAIN, &["agy", "-p", "P"], &[], false),
     ]
 }
 
@@ -160,9 +206,13 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
         .argv
         .iter()
         .map(|&word| match word {
-            "P" | "--prompt=P" | "--prompt-interactive=P" | "--interactive=P" => {
-                word.replace('P', "<prompt>")
-            }
+            "P"
+            | "--prompt=P"
+            | "--prompt-interactive=P"
+            | "--interactive=P"
+            | "--text=P"
+            | "--query=P"
+            | "--single=P" => word.replace('P', "<prompt>"),
             word => word.to_owned(),
         })
         .collect();
@@ -171,8 +221,9 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.env, variables(case.env), "{}", case.name);
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
-    // The output of copilot has no format that is known.
-    let reports = !wanted.resident && case.agent != "copilot";
+    // The output of the others has no format that is known.
+    let reports = ["claude-code", "codex", "opencode", "pi", "gemini", "qwen"].contains(&case.agent);
+    let reports = reports && !wanted.resident;
     assert_eq!(made.report.as_deref(), reports.then_some(case.agent), "{}", case.name);
 }
 
@@ -221,6 +272,9 @@ fn a_resident_agent_is_given_its_prompt_by_argument() {
             &["copilot", "--model", "m/x", "--allow-all-tools", "--interactive=P"],
             COPILOT,
         ),
+        case("goose", "goose", all(), &["goose", "run", "-s", "--model", "m/x", "--text=P"], GOOSE_ACCEPTING),
+        case("grok", "grok", all(), &["grok", "-m", "m/x", "--always-approve", "--", "P"], GROK),
+        case("antigravity", "antigravity", PLAIN, &["agy", "-i", "P"], &[]),
     ] {
         let wanted = Invocation { resident: true, ..one_shot("P", &case.options) };
         check(&case, &wanted);

@@ -33,7 +33,23 @@ fn a_table_overrides_single_fields() {
     assert_eq!(claude.skills, builtin("claude-code").skills);
     assert_eq!(
         registry.ids(),
-        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "copilot", "generic"]
+        [
+            "claude-code",
+            "codex",
+            "opencode",
+            "pi",
+            "gemini",
+            "qwen",
+            "copilot",
+            "crush",
+            "goose",
+            "hermes",
+            "kimi",
+            "grok",
+            "vibe",
+            "antigravity",
+            "generic"
+        ]
     );
 }
 
@@ -41,19 +57,36 @@ fn a_table_overrides_single_fields() {
 #[test]
 fn a_table_adds_an_agent() {
     let registry = overlaid(
-        "[kimi]\nid = 'kimi'\naliases = ['kimi-code']\ncommands = ['kimi']\n\
+        "[amp]\nid = 'amp'\naliases = ['ampcode']\ncommands = ['amp']\n\
          approval.already = true\noneshot.argument = ['{options}', '-p', '{prompt}']\n\
          oneshot.model.args = ['-m', '{value}']\n",
     )
     .unwrap();
     assert_eq!(
         registry.ids(),
-        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "copilot", "kimi", "generic"]
+        [
+            "claude-code",
+            "codex",
+            "opencode",
+            "pi",
+            "gemini",
+            "qwen",
+            "copilot",
+            "crush",
+            "goose",
+            "hermes",
+            "kimi",
+            "grok",
+            "vibe",
+            "antigravity",
+            "amp",
+            "generic"
+        ]
     );
-    let kimi = registry.infer("/usr/bin/kimi");
-    assert_eq!(kimi, registry.find("Kimi-Code").unwrap());
-    assert_eq!(kimi.synthesize(&one_shot("P", &PLAIN)).unwrap().argv, ["kimi", "-p", "P"]);
-    assert!(kimi.resident_tty());
+    let amp = registry.infer("/usr/bin/amp");
+    assert_eq!(amp, registry.find("AmpCode").unwrap());
+    assert_eq!(amp.synthesize(&one_shot("P", &PLAIN)).unwrap().argv, ["amp", "-p", "P"]);
+    assert!(amp.resident_tty());
     let again = registry.overlay(&[]).unwrap();
     assert_eq!(again, registry);
 }

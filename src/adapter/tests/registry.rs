@@ -79,7 +79,23 @@ fn the_built_in_documents_read_and_hold() {
     let registry = Registry::builtin();
     assert_eq!(
         registry.ids(),
-        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "copilot", "generic"]
+        [
+            "claude-code",
+            "codex",
+            "opencode",
+            "pi",
+            "gemini",
+            "qwen",
+            "copilot",
+            "crush",
+            "goose",
+            "hermes",
+            "kimi",
+            "grok",
+            "vibe",
+            "antigravity",
+            "generic"
+        ]
     );
     for text in crate::adapter::registry::DOCUMENTS {
         let value = crate::adapter::document::read(text).unwrap();
@@ -155,7 +171,9 @@ fn every_declared_store_resolves_to_a_path() {
         for adapter in registry.all() {
             let stores = adapter.stores(&variables(&[]), Utf8Path::new("/h"));
             assert_eq!(stores.is_empty(), adapter.trajectory.is_none(), "{}", adapter.id());
-            assert!(stores.iter().all(|store| store.is_absolute()), "{}", adapter.id());
+            // Crush's lies in the working directory.
+            let absolute = stores.iter().all(|store| store.is_absolute());
+            assert_eq!(absolute, adapter.id() != "crush", "{}", adapter.id());
         }
     }
     let home = Utf8Path::new("/h");
@@ -171,6 +189,15 @@ fn every_declared_store_resolves_to_a_path() {
         ("qwen", variables(&[("QWEN_HOME", "/q")]), "/q/projects"),
         ("qwen", variables(&[("QWEN_HOME", "/q"), ("QWEN_RUNTIME_DIR", "/r")]), "/r/projects"),
         ("copilot", variables(&[("COPILOT_HOME", "/c")]), "/c/session-state"),
+        ("crush", variables(&[]), ".crush/crush.db"),
+        ("goose", variables(&[]), "/h/.local/share/goose/sessions/sessions.db"),
+        ("goose", variables(&[("GOOSE_PATH_ROOT", "/g")]), "/g/data/sessions/sessions.db"),
+        ("hermes", variables(&[("HERMES_HOME", "/x")]), "/x/state.db"),
+        ("kimi", variables(&[]), "/h/.kimi-code/sessions"),
+        ("kimi", variables(&[("KIMI_CODE_HOME", "/k")]), "/k/sessions"),
+        ("grok", variables(&[("GROK_HOME", "/g")]), "/g/sessions"),
+        ("vibe", variables(&[]), "/h/.vibe/logs/session/unified"),
+        ("antigravity", variables(&[]), "/h/.gemini/antigravity-cli"),
     ] {
         assert_eq!(builtin(agent).stores(&env, home)[0], store, "{agent}");
     }
@@ -199,6 +226,13 @@ fn adapter_inferred_from_cmd() {
         ("gemini", "gemini"),
         ("qwen", "qwen"),
         ("copilot", "copilot"),
+        ("crush", "crush"),
+        ("goose", "goose"),
+        ("hermes", "hermes"),
+        ("kimi", "kimi"),
+        ("grok", "grok"),
+        ("vibe", "vibe"),
+        ("agy", "antigravity"),
         ("Claude", "generic"),
         ("claude-code", "generic"),
         ("claude/", "generic"),
@@ -248,6 +282,13 @@ fn the_table_of_agents_follows_from_the_data() {
         ("gemini", ByFlag, ByFlag, Never, Already, "shared"),
         ("qwen", ByFlag, ByFlag, ByFlag, Already, "shared"),
         ("copilot", ByFlag, ByFlag, Never, ByFlag, "private"),
+        ("crush", ByFlag, Already, Never, Already, "private"),
+        ("goose", ByFlag, ByFlag, ByFlag, Already, "shared"),
+        ("hermes", ByFlag, ByFlag, ByFlag, Already, "none"),
+        ("kimi", ByFlag, Already, Never, Already, "private"),
+        ("grok", ByFlag, ByFlag, ByFlag, Already, "shared"),
+        ("vibe", ByFlag, ByFlag, ByFlag, Already, "private"),
+        ("antigravity", Never, ByFlag, Never, Already, "none"),
         ("generic", Never, Never, Never, Never, "none"),
     ] {
         let adapter = builtin(agent);
@@ -258,7 +299,7 @@ fn the_table_of_agents_follows_from_the_data() {
         assert_eq!(words, [model.as_str(), auto_accept.as_str(), max_turns.as_str()], "{agent}");
         assert_eq!(view.supports.skills, skills, "{agent}");
         assert_eq!(view.supports.prompt, agent != "generic", "{agent}");
-        let hides = !["gemini", "qwen", "copilot", "generic"].contains(&agent);
+        let hides = ["claude-code", "codex", "opencode", "pi", "crush", "kimi"].contains(&agent);
         assert_eq!(view.supports.hides_native_skills, hides, "{agent}");
         assert_eq!(adapter.resident_tty(), agent != "generic", "{agent}");
     }

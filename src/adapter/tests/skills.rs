@@ -298,6 +298,43 @@ fn default_roots_are_the_agents_own_lowest_first() {
             &["/h/.agents/skills", "/c/skills"],
             &[".claude/skills", ".agents/skills", ".github/skills"],
         ),
+        (
+            "crush",
+            &[],
+            &[
+                "/h/.config/crush/skills",
+                "/h/.config/agents/skills",
+                "/h/.agents/skills",
+                "/h/.claude/skills",
+            ],
+            &[".agents/skills", ".claude/skills", ".cursor/skills", ".crush/skills"],
+        ),
+        (
+            "goose",
+            &[],
+            &[
+                "/h/.claude/skills",
+                "/h/.agents/skills",
+                "/h/.config/agents/skills",
+                "/h/.config/goose/skills",
+            ],
+            &[".claude/skills", ".agents/skills", ".goose/skills"],
+        ),
+        ("hermes", &[], &[], &[]),
+        (
+            "kimi",
+            &[("KIMI_CODE_HOME", "/k")],
+            &["/k/skills", "/h/.agents/skills"],
+            &[".agents/skills", ".kimi-code/skills"],
+        ),
+        (
+            "grok",
+            &[],
+            &["/h/.cursor/skills", "/h/.claude/skills", "/h/.agents/skills", "/h/.grok/skills"],
+            &[".claude/skills", ".agents/skills", ".grok/skills"],
+        ),
+        ("vibe", &[], &["/h/.agents/skills", "/h/.vibe/skills"], &[".agents/skills", ".vibe/skills"]),
+        ("antigravity", &[], &[], &[]),
         ("generic", &[], &[], &[]),
     ] {
         let facts = facts(agent, env);
