@@ -156,8 +156,59 @@ fn the_agent() {
         _ => {}
     }
     println!("AGENT-WAITS");
+    if what == "write" {
+        drop(connection);
+        return (0..150).for_each(|turn| write(&path, turn));
+    }
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
+}
+
+/// One turn of an agent that opens its database, writes and closes it: so the log comes and goes.
+fn write(path: &Utf8Path, turn: u32) {
+    let connection = Connection::open(path).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 1 + turn % 3, |_| Ok(())).unwrap();
+    for _ in 0..4 {
+        connection
+            .execute_batch(
+                "BEGIN; UPDATE session SET changed = changed + 1;
+                 INSERT INTO record SELECT 'n', changed, hex(zeroblob(500)) FROM session; COMMIT",
+            )
+            .unwrap();
+    }
+}
+
+/// An agent that writes all the time is never hindered, and what is read of it is of one moment.
+#[test]
+fn a_database_is_read_while_its_agent_writes() {
+    let place = place();
+    let layout = Database {
+        sessions: "SELECT id, changed, (SELECT count(*) FROM record WHERE session = 'n') AS count FROM session",
+        ..LAYOUT
+    };
+    let mut agent = Agent::begin(&place.path, "write");
+    let (mut read, mut missed) = (0, Vec::new());
+    while agent.0.try_wait().unwrap().is_none() {
+        let opened = SessionDatabase::open(&place.path, &layout).map(Option::unwrap);
+        let done = opened.and_then(|database| {
+            database.sessions(&mut |row| {
+                assert_eq!(row["changed"].as_i64().unwrap(), row["count"].as_i64().unwrap() + 1);
+                read += 1;
+            })
+        });
+        missed.extend(done.err().map(|problem| problem.message));
+    }
+    agent.end();
+    assert!(read > 0);
+    missed
+        .retain(|message| !["it was written while it was read", "it is locked"].contains(&message.as_str()));
+    assert_eq!(missed, [""; 0]);
+    // An agent that closes it while it is read leaves its log, as it does beside any other reader; nothing is
+    // lost by that, and its next end clears it up.
+    Connection::open(&place.path).unwrap().query_row(layout.sessions, [], |_| Ok(())).unwrap();
+    let left: Vec<_> = fs::read_dir(&place.dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["agent.db"]);
 }
 
 #[test]

@@ -66,6 +66,8 @@ fn files(path: &Utf8Path) -> Result<Option<Files>, Unreadable> {
 /// With log and index beside it, it is read as any reader of a write-ahead log does, the index being opened
 /// for reading only. Without a log it is read as it lies. A log without an index, or the journal of a
 /// transaction that was cut off, cannot be read without writing, so a copy is read then.
+///
+/// While it is open an agent that ends leaves its log and index where they are, as beside any other reader.
 pub(super) fn connect(path: &Utf8Path) -> Result<Option<Reading>, Unreadable> {
     for _ in 0..ATTEMPTS {
         let Some(before) = files(path)? else { return Ok(None) };
