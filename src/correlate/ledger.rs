@@ -178,13 +178,13 @@ impl<'a> Ledger<'a> {
         guise.format == Some(format) || guise.adapter == GENERIC || known()
     }
 
-    /// Whether a run of a harness other than those listed was under way.
+    /// Whether a run of the harness other than those listed may have been under way.
     pub(super) fn is_of_another_run(&self, harness: &HarnessName, at: Wall, but: &[RunId]) -> bool {
         let spans = self.histories.get(harness).map_or(&[][..], Vec::as_slice);
-        let begun = spans.partition_point(|span| span.window.from <= at);
+        let begun = spans.partition_point(|span| span.window.from <= latest_truth(at));
         // Runs of one harness follow one another: the last ones that have begun are all that can matter.
         let near = spans[..begun].iter().rev().take(4);
-        near.filter(|span| span.holds(at)).any(|span| !but.contains(&span.window.run))
+        near.filter(|span| span.can_hold(at)).any(|span| !but.contains(&span.window.run))
     }
 }
 
@@ -225,9 +225,9 @@ impl<'a> Span<'a> {
         Guise { adapter, format: *format, stores }
     }
 
-    /// Whether an instant lies in the window itself.
-    pub(super) fn holds(&self, at: Wall) -> bool {
-        self.window.from <= at && at <= self.to
+    /// Whether something with this time may lie in the window itself.
+    pub(super) fn can_hold(&self, at: Wall) -> bool {
+        self.window.from <= latest_truth(at) && at <= self.to
     }
 
     /// How far an instant is from the window; nothing inside.
@@ -261,4 +261,11 @@ impl Guise<'_> {
 fn is_within(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory.trim_end_matches('/'))
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Until when something with this time may have happened: a time without a fraction may be cut to the second.
+const fn latest_truth(at: Wall) -> Wall {
+    const SECOND: i64 = 1_000_000;
+    let lost = if at.0 % SECOND == 0 { SECOND - 1 } else { 0 };
+    Wall(at.0.saturating_add(lost))
 }
