@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use camino::Utf8Path;
+
 use super::SLACK;
 use super::facts::{Facts, Known, Peer, Window};
 use crate::base::{HarnessName, RunId, Wall};
@@ -157,15 +159,19 @@ impl<'a> Ledger<'a> {
         self.known.get(&(format, session)).map_or(&[], Vec::as_slice)
     }
 
-    /// Everybody whose place a session fits into, by name; a harness may come more than once.
+    /// Everybody whose place a session fits into, by name; a harness may come more than once. Of a store that
+    /// records no directories they are all who write to it, and who works where it is read for or lies.
     pub(super) fn around<'s>(
         &'s self,
-        store: &str,
+        store: &'s str,
         cwd: Option<&'s str>,
     ) -> impl Iterator<Item = (&'a HarnessName, &'s Lane<'a>)> {
         let sharers = self.sharers.get(store);
-        let others = sharers.into_iter().flat_map(|(_, directories)| directories.iter().copied());
-        let directories: BTreeSet<&str> = others.chain(cwd).collect();
+        let mut directories: BTreeSet<&str> = cwd.into_iter().collect();
+        if let Some((_, read_for)) = sharers {
+            directories.extend(read_for);
+            directories.extend(Utf8Path::new(store).ancestors().map(Utf8Path::as_str));
+        }
         let workers = directories.into_iter().filter_map(|directory| self.workers.get(directory));
         let lanes = workers.chain([&self.anywhere]).chain(sharers.map(|(lanes, _)| lanes));
         lanes.flatten().map(|(harness, lane)| (*harness, lane))
