@@ -19,7 +19,7 @@
 //! | `gateway` | `{endpoint}` |
 //! | `mcp` | `{command}`, `{arguments}`, `{words}`, as JSON |
 //!
-//! A place is a path that may begin with `~`, `${NAME}` or `${NAME:-~/default}`.
+//! A place is a path that may begin with `~`, `${NAME}` or `${NAME:-DEFAULT}`, whose default is a place again.
 
 mod check;
 mod document;
@@ -32,6 +32,7 @@ mod registry;
 mod secrets;
 mod shape;
 mod skills;
+mod stores;
 mod synthesis;
 mod template;
 #[cfg(test)]
@@ -44,5 +45,6 @@ pub use options::{Fulfilment, OptionKey, PromptOptions};
 pub use registry::{Registry, TableProblem};
 pub use secrets::{masked, masked_value};
 pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
+pub use stores::{Disk, Scene, Stores};
 pub use synthesis::{Invocation, Synthesis};
 pub use view::{AgentView, Supports};

@@ -5,6 +5,7 @@ mod overlay;
 mod prompt;
 mod registry;
 mod skills;
+mod stores;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
