@@ -8,11 +8,13 @@ mod cursors;
 mod files;
 mod follow;
 mod gather;
+mod own;
 mod read;
 mod rows;
 mod stream;
 
 pub use follow::{Follower, Look, Subject, Warning};
+pub use own::{Own, OwnSession, own_sessions};
 pub use read::{ReadError, SessionPlace, read_session};
 
 #[cfg(test)]
