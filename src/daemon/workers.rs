@@ -43,13 +43,39 @@ enum Question {
         session: Option<Wish>,
         around: Arc<Surroundings>,
     },
-    Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
-    Find { sought: Sought, state: Utf8PathBuf, home: Utf8PathBuf },
-    Head { run: RunId, dir: Utf8PathBuf },
-    Load { selection: Selection, around: Arc<Surroundings> },
-    Sweep { state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall },
-    Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
-    Describe { ticket: Ticket, harness: Arc<Harness>, view: Box<HarnessView>, around: Arc<Surroundings> },
+    Withdraw {
+        harness: Arc<Harness>,
+        around: Arc<Surroundings>,
+    },
+    Find {
+        sought: Sought,
+        state: Utf8PathBuf,
+        home: Utf8PathBuf,
+    },
+    Head {
+        run: RunId,
+        dir: Utf8PathBuf,
+    },
+    Load {
+        selection: Selection,
+        around: Arc<Surroundings>,
+    },
+    Sweep {
+        state: Utf8PathBuf,
+        elsewhere: BTreeSet<HarnessName>,
+        before: Wall,
+    },
+    Skills {
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        around: Arc<Surroundings>,
+    },
+    Describe {
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        view: Box<HarnessView>,
+        around: Arc<Surroundings>,
+    },
 }
 
 /// What a worker answers.

@@ -143,7 +143,10 @@ fn a_field_of_a_wrong_type_is_refused() {
             r#"{"id":5,"op":"start","resume":false}"#,
             "field `resume` of op `start` must be `true` or the id of a session",
         ),
-        (r#"{"id":5,"op":"start","fork":""}"#, "field `fork` of op `start` must be `true` or the id of a session"),
+        (
+            r#"{"id":5,"op":"start","fork":""}"#,
+            "field `fork` of op `start` must be `true` or the id of a session",
+        ),
         (
             r#"{"id":5,"op":"runs","limit":-1}"#,
             "field `limit` of op `runs` must be a whole number from 0 to 4294967295",
