@@ -2,17 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod copilot;
 mod crush;
 mod database;
 mod drive;
-
-mod copilot;
 mod encodings;
 mod gemini;
-mod pi;
-mod qwen;
-mod recorded;
 mod goose;
 mod hermes;
 mod opencode;
+mod pi;
+mod qwen;
+mod recorded;
 mod rows;
