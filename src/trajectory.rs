@@ -11,6 +11,7 @@ mod format;
 mod layout;
 mod model;
 mod record;
+mod rows;
 mod told;
 
 mod antigravity;

@@ -2,11 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod drive;
-
 mod copilot;
+mod crush;
+mod database;
+mod drive;
 mod encodings;
 mod gemini;
+mod goose;
+mod hermes;
+mod opencode;
 mod pi;
 mod qwen;
 mod recorded;
+mod rows;
