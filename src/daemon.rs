@@ -24,6 +24,7 @@ mod recording;
 mod reload;
 mod requests;
 mod schedule_timer;
+mod sessions;
 mod signals;
 mod source;
 mod state;

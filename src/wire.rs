@@ -8,6 +8,7 @@ mod frame;
 mod message;
 mod record;
 mod request;
+mod session;
 mod trail;
 mod view;
 
@@ -16,6 +17,7 @@ pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
 pub use record::{Launched, Record};
 pub use request::decode_request;
+pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
 pub use view::{
     Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,

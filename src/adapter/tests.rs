@@ -4,6 +4,7 @@ mod argv;
 mod overlay;
 mod prompt;
 mod registry;
+mod session;
 mod skills;
 mod stores;
 
@@ -30,6 +31,7 @@ fn one_shot<'a>(prompt: &'a str, options: &'a PromptOptions) -> Invocation<'a> {
         options,
         workdir: None,
         skills: None,
+        session: None,
     }
 }
 
@@ -42,6 +44,7 @@ fn command<'a>(program: &'a str, args: &'a [String]) -> Invocation<'a> {
         options: &PLAIN,
         workdir: Some(Utf8Path::new("/w")),
         skills: None,
+        session: None,
     }
 }
 

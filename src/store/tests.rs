@@ -1,7 +1,9 @@
 //! What the store promises, by theme; here are the values that the themes share.
 
+mod account;
 mod crash;
 mod damage;
+mod facts;
 mod migrating;
 mod opening;
 mod questions;

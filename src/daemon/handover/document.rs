@@ -19,7 +19,7 @@ use crate::host::limits::InheritedLimits;
 use crate::host::socket::HandedListener;
 use crate::host::tree::Family;
 use crate::launch::Conditions;
-use crate::supervisor::{Remnant, Snapshot, Ticket};
+use crate::supervisor::{Remnant, Snapshot, Ticket, Wish};
 
 /// The shape of the document; it changes when a field changes its meaning.
 const FORMAT: u32 = 1;
@@ -142,6 +142,8 @@ pub(in crate::daemon) struct HandedStart {
     pub(in crate::daemon) run: RunId,
     pub(in crate::daemon) definition: Remnant,
     pub(in crate::daemon) trigger: Trigger,
+    #[serde(default)]
+    pub(in crate::daemon) session: Option<Wish>,
 }
 
 /// A request of a client that is not answered yet.

@@ -101,6 +101,9 @@ impl Remnant {
                 Mode::Resident { restart }
             },
             enabled: false,
+            resume: false,
+            harvest: false,
+            budget: None,
             restart_delay: self.restart_delay,
             workdir: self.workdir.clone(),
             at_home: self.at_home,
