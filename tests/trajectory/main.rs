@@ -2,4 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod claude_code;
+mod codex;
 mod drive;
+mod reckon;
+mod recorded;
