@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod antigravity;
+mod claude_code;
+mod codex;
+mod compared;
 mod copilot;
 mod crush;
 mod database;
@@ -16,6 +19,7 @@ mod kimi;
 mod opencode;
 mod pi;
 mod qwen;
+mod reckon;
 mod recorded;
 mod rows;
 mod vibe;
