@@ -124,12 +124,12 @@ fn a_database_that_grows_row_by_row_gives_what_one_reading_gives() {
         for step in database.steps("one", None, &database.world.work.clone(), 5) {
             database.apply(&[step]);
             let look = database.world.follower.look(std::slice::from_ref(&run), now());
-            if random.next() % 4 == 0 {
+            if random.next().is_multiple_of(4) {
                 database.world.restart();
                 continue;
             }
             database.world.ledger.lock().unwrap().commit(&look);
-            if random.next() % 4 == 0 {
+            if random.next().is_multiple_of(4) {
                 database.world.restart();
             }
         }
