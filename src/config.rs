@@ -47,7 +47,7 @@ pub use discover::{
 pub use keys::{Key, TableKind, known_keys};
 pub use load::{load, project_name};
 pub use model::{
-    Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project, PromptSource,
+    Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project, PromptSource,
     Timetable, Watch, Work,
 };
 

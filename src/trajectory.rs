@@ -10,7 +10,9 @@ mod decoder;
 mod format;
 mod layout;
 mod model;
+mod otlp;
 mod record;
+mod text;
 mod told;
 
 mod antigravity;
@@ -32,3 +34,5 @@ pub use decoder::Decoder;
 pub use format::Format;
 pub use layout::{Database, Files, Head, Layout, PidNote, Row, Watermark};
 pub use model::{Action, Call, Event, Kinship, Needs, Oddities, Parent, Session, Tokens, What};
+pub use otlp::{Spans, Trace, envelope};
+pub use text::text;

@@ -205,6 +205,8 @@ fn assemble(
         stop_timeout: raw.stop_timeout.as_ref().map_or(Duration::from_secs(10), |pause| pause.0.0),
         keep_runs: raw.keep_runs.unwrap_or(50),
         log_max_bytes: raw.log_max_bytes.as_ref().map_or(64 << 20, |size| size.0.0),
+        harvest: false,
+        budget: super::model::Budget::default(),
         description: raw.description.clone(),
         mode: parts.mode,
         definition_hash: String::new(),

@@ -218,6 +218,15 @@ pub enum Declared {
     Project,
 }
 
+/// What one run may use; compared with what its agent states (USE-5).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Budget {
+    /// US dollars.
+    pub max_cost_usd: Option<f64>,
+    /// Tokens of prompts and completions.
+    pub max_tokens: Option<u64>,
+}
+
 /// One harness, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Harness {
@@ -265,6 +274,10 @@ pub struct Harness {
     pub keep_runs: u32,
     /// Bound of one run's log.
     pub log_max_bytes: u64,
+    /// Whether its trajectories may be listed and read (TRJ-6).
+    pub harvest: bool,
+    /// What one run may use.
+    pub budget: Budget,
     /// For people.
     pub description: Option<String>,
     /// SHA-256 (hex) of every resolved key.

@@ -282,6 +282,7 @@ fn log_event(kind: &EventKind) {
         }
         EventKind::Flapping { harness, exits } => warn!(%harness, exits, "in a crash loop"),
         EventKind::StateChanged { .. }
+        | EventKind::TrajectoryEvent(_)
         | EventKind::RunStarted { .. }
         | EventKind::ConfigReloaded { .. }
         | EventKind::ConfigRejected { .. } => {}

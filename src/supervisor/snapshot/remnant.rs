@@ -116,6 +116,8 @@ impl Remnant {
             stop_timeout: self.stop_timeout,
             keep_runs: self.keep_runs,
             log_max_bytes: self.log_max_bytes,
+            harvest: false,
+            budget: crate::config::Budget::default(),
             description: None,
             definition_hash: self.definition_hash.clone(),
             launch_hash: self.launch_hash.clone(),

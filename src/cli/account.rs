@@ -1,0 +1,63 @@
+//! What the verbs about trajectories and usage share: they read the store and the agents' files themselves.
+//!
+//! Invariant: where a daemon runs it keeps the account, and it alone; where none does, what runs have left
+//! unread is read first.
+
+use std::collections::BTreeMap;
+
+use super::context::Context;
+use super::failure::Failure;
+use crate::base::HarnessName;
+use crate::config::Configuration;
+use crate::store::Store;
+use crate::transcripts::{Circumstances, Declared, Inquiry, settle};
+use crate::wire::{ErrorBody, ErrorCode, Op, StatusView, TrajectoriesView};
+
+/// The store with what a question about it needs.
+pub(super) struct Account {
+    pub(super) store: Store,
+    declared: BTreeMap<HarnessName, Declared>,
+    around: Circumstances,
+    /// What could not be read, or was odd.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Account {
+    /// The account as it is; none: nothing has run yet. Without a configuration nothing may be listed.
+    pub(super) fn open(
+        context: &Context,
+        configuration: Option<&Configuration>,
+        fresh: bool,
+    ) -> Result<Option<Self>, Failure> {
+        let state = context.state_dir();
+        let mut warnings = Vec::new();
+        let mut started = None;
+        match context.client() {
+            Ok(mut client) => {
+                let status: StatusView = super::verbs::read(client.call(Op::Status)?)?;
+                started = Some(status.started_at);
+                if fresh {
+                    let none = Op::Trajectories { name: None, run: None, from: None, to: None, limit: Some(0) };
+                    let known: TrajectoriesView = super::verbs::read(client.call(none)?)?;
+                    warnings = known.warnings;
+                }
+            }
+            Err(Failure::Said(ErrorBody { code: ErrorCode::NoDaemon, .. })) if fresh => {
+                let now = crate::host::clock::now().wall;
+                warnings.extend(settle(&state, now)?.iter().map(ToString::to_string));
+            }
+            // Of another version, or silent: the account is what it is.
+            Err(_) => {}
+        }
+        let Some(store) = Store::open_read(&state)? else { return Ok(None) };
+        let harnesses = configuration.into_iter().flat_map(|found| found.harnesses.values());
+        let declared = Declared::all(harnesses.map(AsRef::as_ref));
+        let around = Circumstances::present(&context.home, started);
+        Ok(Some(Self { store, declared, around, warnings }))
+    }
+
+    /// The questions.
+    pub(super) const fn inquiry(&self) -> Inquiry<'_> {
+        Inquiry { store: &self.store, declared: &self.declared, around: &self.around }
+    }
+}

@@ -1,0 +1,161 @@
+//! The questions that people ask of the account; daemon and command line answer them alike.
+//!
+//! Invariant: of a harness that does not let its trajectories be read (`harvest`) no session, no exclusion and
+//! no log is told here; what it used is.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chrono_tz::Tz;
+
+use super::ledger::{Ledger, Circumstances, opaque_id};
+use crate::base::{HarnessName, RunId, Wall};
+use crate::config::Harness;
+use crate::correlate::Attribution;
+use crate::host::zone;
+use crate::store::{AccountQuery, Store, StoreError};
+use crate::wire::{By, Run, RunSession, RunView, Usage, UsageKey, UsageRow, UsageView};
+
+/// What the present configuration says of a harness, as far as these questions go.
+#[derive(Debug, Clone, Copy)]
+pub struct Declared {
+    /// Its trajectories may be listed and read.
+    pub harvest: bool,
+    /// Its agent keeps transcripts that are understood.
+    pub native: bool,
+    /// The zone of its days.
+    pub zone: Tz,
+}
+
+impl Declared {
+    /// What a definition says.
+    #[must_use]
+    pub fn of(harness: &Harness) -> Self {
+        Self {
+            harvest: harness.harvest,
+            native: harness.adapter.view().supports.trajectory,
+            zone: harness.timetable().map_or_else(zone::system, |timetable| timetable.timezone),
+        }
+    }
+
+    /// What a configuration says.
+    #[must_use]
+    pub fn all<'a>(harnesses: impl Iterator<Item = &'a Harness>) -> BTreeMap<HarnessName, Self> {
+        harnesses.map(|harness| (harness.name.clone(), Self::of(harness))).collect()
+    }
+}
+
+/// Somebody asks.
+#[derive(Debug)]
+pub struct Inquiry<'a> {
+    /// What is recorded.
+    pub store: &'a Store,
+    /// The harnesses as they are configured now.
+    pub declared: &'a BTreeMap<HarnessName, Declared>,
+    /// The present.
+    pub around: &'a Circumstances,
+}
+
+impl Inquiry<'_> {
+    pub(super) fn harvested(&self, harness: &HarnessName) -> bool {
+        self.declared.get(harness).is_some_and(|declared| declared.harvest)
+    }
+
+    pub(super) fn ledger(&self, query: &AccountQuery) -> Result<Ledger, StoreError> {
+        Ledger::read(self.store, self.around, query)
+    }
+
+    /// Runs with their sessions and what they used.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn runs(&self, runs: Vec<Run>) -> Result<Vec<RunView>, StoreError> {
+        let from = runs.iter().filter_map(|run| run.started_at).min();
+        let open = runs.iter().any(|run| run.started_at.is_some() && run.ended_at.is_none());
+        let to = runs.iter().filter_map(|run| run.ended_at).max().filter(|_| !open);
+        let slack = super::SLACK;
+        let query =
+            AccountQuery { cwd: None, from: from.map(|at| at - slack), to: to.map(|to| to + slack) };
+        let ledger = self.ledger(&query)?;
+        let calls = if from.is_some() { self.store.calls(&query)? } else { Vec::new() };
+        let mut used: HashMap<RunId, Usage> = HashMap::new();
+        ledger.count(&calls, |counted| used.entry(counted.window.run).or_default().add(&counted.usage));
+        let mut sessions: HashMap<RunId, Vec<RunSession>> = HashMap::new();
+        for one in ledger.sessions() {
+            let Attribution::To(of) = &one.whose else { continue };
+            let id = opaque_id(one.row.format, &one.row.store, &one.row.id);
+            for (run, evidence) in of {
+                sessions.entry(*run).or_default().push(RunSession { id: id.clone(), evidence: *evidence });
+            }
+        }
+        let view = |run: Run| RunView {
+            sessions: self.harvested(&run.harness).then(|| sessions.remove(&run.id).unwrap_or_default()),
+            usage: used.remove(&run.id),
+            run,
+        };
+        Ok(runs.into_iter().map(view).collect())
+    }
+
+    /// What runs used, summed up.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn usage(
+        &self,
+        harness: Option<&HarnessName>,
+        by: Option<By>,
+        since: Option<Wall>,
+    ) -> Result<UsageView, StoreError> {
+        let query = AccountQuery { cwd: None, from: since, to: None };
+        let ledger = self.ledger(&query)?;
+        let calls = self.store.calls(&query)?;
+        let mut rows: BTreeMap<UsageKey, Usage> = BTreeMap::new();
+        let mut total = Usage::default();
+        ledger.count(&calls, |counted| {
+            let of = &counted.window.harness;
+            if harness.is_some_and(|only| only != of) {
+                return;
+            }
+            let key = match by {
+                None => UsageKey { harness: Some(of.clone()), ..UsageKey::default() },
+                Some(By::Run) => UsageKey {
+                    harness: Some(of.clone()),
+                    run: Some(counted.window.run),
+                    ..UsageKey::default()
+                },
+                Some(By::Day) => {
+                    UsageKey { day: Some(self.day(of, counted.call.at)), ..UsageKey::default() }
+                }
+                Some(By::Model) => UsageKey { model: counted.call.model.clone(), ..UsageKey::default() },
+                Some(By::Project) => {
+                    UsageKey { project: of.project().map(str::to_owned), ..UsageKey::default() }
+                }
+            };
+            rows.entry(key).or_default().add(&counted.usage);
+            total.add(&counted.usage);
+        });
+        let rows = rows.into_iter().map(|(key, usage)| UsageRow { key, usage }).collect();
+        Ok(UsageView { rows, total })
+    }
+
+    /// What a run that began then has used so far.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn spent(&self, run: RunId, from: Wall) -> Result<Usage, StoreError> {
+        let query = AccountQuery { cwd: None, from: Some(from - super::SLACK), to: None };
+        let ledger = self.ledger(&query)?;
+        let calls = self.store.calls(&query)?;
+        let mut spent = Usage::default();
+        ledger.count(&calls, |counted| {
+            if counted.window.run == run {
+                spent.add(&counted.usage);
+            }
+        });
+        Ok(spent)
+    }
+
+    fn day(&self, harness: &HarnessName, at: Wall) -> String {
+        let zone = self.declared.get(harness).map_or_else(zone::system, |declared| declared.zone);
+        at.utc().with_timezone(&zone).format("%Y-%m-%d").to_string()
+    }
+}
