@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod prepare;
 mod skills;
+mod trail;
 
 pub use beside::{Conditions, check_spec, notice_spec, version_spec};
 pub use environment::{Surroundings, log_file, login_files};

@@ -182,6 +182,7 @@ impl Daemon {
                         skills: prepared.skills,
                         report: prepared.report,
                         git_before: prepared.git_before,
+                        trail: Some(prepared.trail),
                     },
                 });
                 self.ask_version(run, &harness, &prepared.spec);

@@ -10,6 +10,7 @@ use super::beside::find;
 use super::environment::{Surroundings, child_environment, skill_facts, text_of};
 use super::error::LaunchError;
 use super::skills::{handed_dir, skills_job};
+use super::trail::trail;
 use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
 use crate::base::{RunId, duration_text};
 use crate::config::{Harness, PromptSource, Work};
@@ -17,7 +18,7 @@ use crate::host::git::Repository;
 use crate::host::process::{SpawnSpec, StdinSource};
 use crate::host::{self, files, terminal};
 use crate::skills::{self, SkillError};
-use crate::wire::RunSkill;
+use crate::wire::{RunSkill, Trail};
 
 /// What a start executes.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub struct Prepared {
     pub warnings: Vec<String>,
     /// The format of the machine-readable output that the agent is asked for.
     pub report: Option<String>,
+    /// Where its transcripts will lie.
+    pub trail: Trail,
 }
 
 /// A lock of an index that is older than this belongs to no git that is still at work.
@@ -76,9 +79,12 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
         (None, true) => StdinSource::Terminal,
         (None, false) => StdinSource::Null,
     };
+    let argv: Vec<OsString> = synthesis.argv.into_iter().map(OsString::from).collect();
+    let (trail, odd) = trail(harness, &env, &argv, &workdir);
+    warnings.extend(odd);
     let spec = SpawnSpec {
         program,
-        argv: synthesis.argv.into_iter().map(OsString::from).collect(),
+        argv,
         env: env.into_iter().collect(),
         cwd: workdir.clone(),
         stdin,
@@ -89,7 +95,7 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
     let git_before = repository.as_ref().and_then(Repository::head);
     warnings.extend(repository.as_ref().and_then(stale_lock));
     let (shown, report) = (synthesis.shown, synthesis.report);
-    Ok(Prepared { spec, shown, workdir, skills, repository, git_before, warnings, report })
+    Ok(Prepared { spec, shown, workdir, skills, repository, git_before, warnings, report, trail })
 }
 
 /// What is to be said of a lock that stops every git in the working directory until a person removes it.

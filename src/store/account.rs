@@ -3,11 +3,23 @@
 //! Invariants: a cursor and what was derived up to it are one transaction; every row has a key of its own,
 //! so that reading the same twice changes nothing.
 
-use super::{Store, StoreError};
-use crate::base::{RunId, Wall};
+use super::{Store, StoreError, now};
+use crate::base::{HarnessName, RunId, Wall};
 use crate::correlate::{Facts, Known};
 use crate::trajectory::{Format, Parent, Tokens};
 use crate::wire::{StorePlace, Trail};
+
+mod ask;
+mod facts;
+mod keep;
+
+pub(super) use ask::{CALLS, SESSIONS, call, session};
+#[cfg(test)]
+pub(super) use ask::{CURSORS, UNSETTLED, of_calls, of_sessions};
+pub(super) use facts::evidence;
+#[cfg(test)]
+pub(super) use facts::{KNOWN, WINDOWS};
+pub(super) use keep::{progress, see, settle_lost, write_trail};
 
 /// A session as the account knows it. It holds nothing of its contents, not even the title.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +58,7 @@ pub struct Cursor {
     /// Bytes (or rows) that are read.
     pub offset: u64,
     /// Size and time of change of the file and its documents when it was last read: equal ones need no reading.
+    /// It begins with the size of the file in bytes, by which one that was begun anew is known.
     pub stamp: String,
     /// The decoder as JSON.
     pub decoder: String,
@@ -75,11 +88,12 @@ pub struct CallRow {
 /// What one look at the stores brought: one transaction.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
-    /// Sessions that are new or have grown.
+    /// Sessions that are new or have grown; streams, models and times that were known before stay known.
     pub sessions: Vec<SessionRow>,
-    /// How far streams are read now.
+    /// How far streams are read now. Of the same file an older state never replaces a newer one.
     pub cursors: Vec<Cursor>,
-    /// Calls that are new or have another value. One whose key another session has already is that one's.
+    /// Calls that are new or have another value. One whose key another session has already stays that
+    /// one's and takes the new numbers.
     pub calls: Vec<CallRow>,
     /// New evidence.
     pub known: Vec<Known>,
@@ -93,7 +107,7 @@ pub struct Unsettled {
     /// The run.
     pub run: RunId,
     /// Its harness.
-    pub harness: crate::base::HarnessName,
+    pub harness: HarnessName,
     /// Where to look.
     pub trail: Trail,
     /// Its start.
@@ -125,48 +139,89 @@ impl Store {
     /// Writes what a look brought, whole or not at all.
     ///
     /// # Errors
+    /// If the store cannot be written, or was removed: then what was committed went with it.
+    pub fn commit_progress(&mut self, brought: &Progress) -> Result<(), StoreError> {
+        if brought.is_empty() {
+            return Ok(());
+        }
+        let now = now();
+        self.write(false, |transaction| progress(transaction, brought, now))?;
+        self.stay_in_place()
+    }
+
+    /// Remembers when harnesses that are new to this store were first configured: before that it knows
+    /// nothing of them (COR-4). Of others that are configured no more and have left nothing it forgets that.
+    ///
+    /// # Errors
     /// If the store cannot be written.
-    pub fn commit_progress(&mut self, _progress: &Progress) -> Result<(), StoreError> {
-        Ok(())
+    pub fn see(&mut self, configured: &[HarnessName], at: Wall) -> Result<(), StoreError> {
+        if self.read(|connection| keep::knows(connection, configured))? {
+            return Ok(());
+        }
+        self.write(false, |transaction| keep::see_all(transaction, configured, at))
+    }
+
+    /// Forgets sessions, calls and cursors of which no run can be asked for any more.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn forget_old(&mut self) -> Result<(), StoreError> {
+        self.forget_old_at(now())
+    }
+
+    pub(super) fn forget_old_at(&mut self, now: Wall) -> Result<(), StoreError> {
+        self.write(false, |transaction| keep::forget_old(transaction, now))
     }
 
     /// How far the streams of a store are read.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn cursors(&self, _format: Format, _store: &StorePlace) -> Result<Vec<Cursor>, StoreError> {
-        Ok(Vec::new())
+    pub fn cursors(&self, format: Format, store: &StorePlace) -> Result<Vec<Cursor>, StoreError> {
+        self.read(|connection| ask::cursors(connection, format, &store.path))
     }
 
-    /// Runs with transcripts that are not settled.
+    /// Runs with transcripts that are not settled, oldest first.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn unsettled(&self) -> Result<Vec<Unsettled>, StoreError> {
-        Ok(Vec::new())
+        self.read(ask::unsettled)
     }
 
-    /// The sessions that are asked for: by their own times, `from` compared with the latest, `to` with the start.
+    /// The sessions that are asked for: by their own times, `from` compared with the latest, `to` with the
+    /// start. One that states no time is not left out.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn sessions(&self, _query: &AccountQuery) -> Result<Vec<SessionRow>, StoreError> {
-        Ok(Vec::new())
+    pub fn sessions(&self, query: &AccountQuery) -> Result<Vec<SessionRow>, StoreError> {
+        self.read(|connection| ask::sessions(connection, query))
     }
 
     /// The calls that are asked for, by time.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn calls(&self, _query: &AccountQuery) -> Result<Vec<CallRow>, StoreError> {
-        Ok(Vec::new())
+    pub fn calls(&self, query: &AccountQuery) -> Result<Vec<CallRow>, StoreError> {
+        self.read(|connection| ask::calls(connection, query))
     }
 
-    /// All that attribution goes by; `home`, `now` and `daemon_started` are the caller's to fill in.
+    /// All that attribution goes by; `home`, `now`, `daemon_started` and which windows are `live` are the
+    /// caller's to fill in.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn facts(&self) -> Result<Facts, StoreError> {
-        Ok(Facts::default())
+        self.facts_since(Wall(i64::MIN))
+    }
+
+    /// The same without runs that are pruned and ended before `from`: enough to attribute sessions that
+    /// began more than the slack of COR-1 after it, and cheap with a long history.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn facts_since(&self, from: Wall) -> Result<Facts, StoreError> {
+        let now = now();
+        self.read(|connection| facts::facts(connection, from, now))
     }
 }

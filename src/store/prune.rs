@@ -1,7 +1,7 @@
 //! Forgetting old runs, but not when they were.
 //!
 //! Invariants: a run that has not ended is never pruned; of each pruned run that
-//! was started its window stays for 400 days (RUN-3). Runs and slots that were not
+//! was started its window stays for 400 days, and with it its trail (RUN-3, COR-6). Runs and slots that were not
 //! run are counted apart, so that the skipped slots of a busy schedule never push
 //! out the runs that somebody will ask for.
 
@@ -61,7 +61,11 @@ pub(super) fn prune(
             pruned.extend(reduce(connection, &old, (harness.as_str(), boundary))?);
         }
     }
-    connection.execute("DELETE FROM windows WHERE ended_at < ?1", [(now - WINDOW).0])?;
+    let mut statement = connection.prepare_cached("DELETE FROM windows WHERE ended_at < ?1 RETURNING id")?;
+    let gone = statement.query_map([(now - WINDOW).0], |row| row.get::<_, String>(0))?;
+    for run in gone.collect::<Result<Vec<_>, _>>()? {
+        forget_trail(connection, &run)?;
+    }
     Ok(pruned)
 }
 
@@ -74,6 +78,13 @@ pub(super) fn expire(
 ) -> Result<Vec<PrunedRun>, StoreProblem> {
     let old = "harness = ?1 AND coalesce(ended_at, planned_at, 0) < ?2 AND outcome IS NOT NULL";
     reduce(connection, old, (harness.as_str(), (now - WINDOW).0))
+}
+
+/// Where the transcripts of a run lie is known as long as when it ran.
+fn forget_trail(connection: &Connection, run: &str) -> Result<(), StoreProblem> {
+    connection.prepare_cached("DELETE FROM trails WHERE run = ?1")?.execute([run])?;
+    connection.prepare_cached("DELETE FROM evidence WHERE run = ?1")?.execute([run])?;
+    Ok(())
 }
 
 fn reduce(

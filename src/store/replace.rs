@@ -57,6 +57,7 @@ impl Store {
             // What a start needs must make sense too: a page may be whole and its contents not.
             store.open_runs()?;
             store.remembered()?;
+            store.unsettled()?;
             Ok(store)
         };
         // Only what is there at a second look is damage: the first one may have met a moment without
@@ -90,7 +91,7 @@ impl Store {
         let (runs, intents, firings) = (kept.runs.len(), kept.intents.len(), kept.firings.len());
         let replaced = Replaced { aside, problem, runs, intents, firings };
         if let Some(writer) = &mut store.writer {
-            transact(&mut writer.connection, true, |transaction| kept.restore(transaction))
+            transact(&mut writer.connection, true, |transaction| kept.restore(transaction, now()))
                 .map_err(failed)?;
         }
         Ok((store, Some(replaced)))

@@ -9,12 +9,13 @@ use camino::Utf8Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, Transaction};
 
+use super::account::{self, Progress};
 use super::error::StoreProblem;
 use super::rows;
 use super::schema::STEPS;
 use super::write::Turn;
 use crate::base::{HarnessName, RunId, Wall};
-use crate::wire::{Record, Run};
+use crate::wire::{Record, Run, Trail};
 
 /// Orders in which a table is read: each goes another way through the pages, so that what one of them
 /// cannot pass another may reach from behind.
@@ -27,6 +28,8 @@ pub(super) struct Salvage {
     pub(super) intents: BTreeMap<HarnessName, bool>,
     pub(super) firings: BTreeMap<HarnessName, (String, Wall)>,
     pub(super) windows: BTreeMap<String, Window>,
+    trails: BTreeMap<RunId, Trail>,
+    account: Progress,
 }
 
 /// A row of `windows` as it stands.
@@ -71,6 +74,22 @@ pub(super) fn salvage(path: &Utf8Path) -> Salvage {
         found.windows.insert(row.get(0)?, window);
         Ok(())
     });
+    each(&connection, "SELECT run, format, workdir, stores, session FROM trails", |row| {
+        let trail = Trail {
+            format: row.get(1)?,
+            workdir: row.get(2)?,
+            stores: serde_json::from_str(&row.get::<_, String>(3)?).unwrap_or_default(),
+            session: row.get(4)?,
+        };
+        found.trails.insert(rows::id(&row.get::<_, String>(0)?)?, trail);
+        Ok(())
+    });
+    // How far streams were read, and which runs are settled, is left behind: calls that could not be read
+    // are read of the agents' files again, and those that could are not counted twice.
+    each(&connection, account::SESSIONS, |row| account::session(row).map(|one| found.account.sessions.push(one)));
+    each(&connection, account::CALLS, |row| account::call(row).map(|one| found.account.calls.push(one)));
+    let evidence = "SELECT run, format, session, evidence FROM evidence";
+    each(&connection, evidence, |row| account::evidence(row).map(|one| found.account.known.push(one)));
     found
 }
 
@@ -105,8 +124,9 @@ fn name(row: &Row<'_>) -> Result<HarnessName, StoreProblem> {
 }
 
 impl Salvage {
-    /// Writes everything into a store that is new.
-    pub(super) fn restore(self, transaction: &Transaction<'_>) -> Result<(), StoreProblem> {
+    /// Writes everything into a store that is new. Since when each harness was known is not taken over: of
+    /// the time before now something may be lost (COR-4).
+    pub(super) fn restore(self, transaction: &Transaction<'_>, now: Wall) -> Result<(), StoreProblem> {
         let mut turn = Turn::new(transaction);
         for run in self.runs.into_values() {
             turn.apply(&Record::RunEnded(run))?;
@@ -124,6 +144,10 @@ impl Salvage {
             let Window { harness, adapter, workdir, started_at, ended_at } = window;
             statement.execute((id, harness, adapter, workdir, started_at, ended_at))?;
         }
-        Ok(())
+        for (run, trail) in self.trails {
+            account::write_trail(transaction, run, &trail)?;
+        }
+        account::progress(transaction, &self.account, now)?;
+        account::settle_lost(transaction)
     }
 }

@@ -23,6 +23,10 @@ const PLAUSIBLE: i64 = 1000;
 /// receipts. `meta` holds facts about the store itself: `made_at`, before which
 /// it knows of no run. The index of a harness's runs holds the outcome too, so
 /// that runs and slots that were not run are counted apart without reading rows.
+///
+/// Version 3: where the transcripts of a run lie, what was read of them and how far, what ties sessions to
+/// runs, and since when each harness is known. A call belongs to a session by number, as its store's path
+/// is long and calls are many; `written_at` and `read_at` say when a row was last of use.
 pub(super) const STEPS: &[&str] = &[
     "
     CREATE TABLE skill_sets (
@@ -97,6 +101,76 @@ pub(super) const STEPS: &[&str] = &[
         value ANY NOT NULL
     ) STRICT, WITHOUT ROWID;
     INSERT INTO meta (key, value) VALUES ('made_at', CAST(unixepoch('subsec') * 1000000 AS INTEGER));
+",
+    "
+    CREATE TABLE trails (
+        run     TEXT NOT NULL PRIMARY KEY,
+        format  TEXT,
+        workdir TEXT,
+        stores  TEXT NOT NULL,
+        session TEXT,
+        settled INTEGER NOT NULL DEFAULT 0
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX trails_unsettled ON trails (run) WHERE settled = 0 AND format IS NOT NULL;
+
+    CREATE TABLE sessions (
+        number     INTEGER PRIMARY KEY,
+        format     TEXT NOT NULL,
+        store      TEXT NOT NULL,
+        id         TEXT NOT NULL,
+        streams    TEXT NOT NULL,
+        parent     TEXT,
+        kinship    TEXT,
+        cwd        TEXT,
+        started_at INTEGER,
+        last_at    INTEGER,
+        models     TEXT NOT NULL,
+        written_at INTEGER NOT NULL,
+        UNIQUE (format, store, id)
+    ) STRICT;
+    CREATE INDEX sessions_by_cwd ON sessions (cwd);
+    CREATE INDEX sessions_by_end ON sessions (coalesce(last_at, started_at, 9223372036854775807));
+
+    CREATE TABLE calls (
+        format   TEXT NOT NULL,
+        key      TEXT NOT NULL,
+        session  INTEGER NOT NULL REFERENCES sessions (number),
+        at       INTEGER NOT NULL,
+        model    TEXT,
+        input    INTEGER,
+        cached   INTEGER,
+        output   INTEGER,
+        cost_usd REAL,
+        PRIMARY KEY (format, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX calls_by_time ON calls (at);
+    CREATE INDEX calls_by_session ON calls (session, at);
+
+    CREATE TABLE cursors (
+        format  TEXT NOT NULL,
+        store   TEXT NOT NULL,
+        stream  TEXT NOT NULL,
+        device  INTEGER NOT NULL,
+        inode   INTEGER NOT NULL,
+        offset  INTEGER NOT NULL,
+        stamp   TEXT NOT NULL,
+        decoder TEXT NOT NULL,
+        read_at INTEGER NOT NULL,
+        PRIMARY KEY (format, store, stream)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE evidence (
+        run      TEXT NOT NULL,
+        format   TEXT NOT NULL,
+        session  TEXT NOT NULL,
+        evidence TEXT NOT NULL,
+        PRIMARY KEY (run, format, session, evidence)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE seen (
+        harness    TEXT NOT NULL PRIMARY KEY,
+        first_seen INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
 ",
 ];
 

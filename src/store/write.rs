@@ -5,6 +5,7 @@
 
 use rusqlite::{CachedStatement, Connection};
 
+use super::account;
 use super::error::StoreProblem;
 use super::rows;
 use crate::wire::{Launched, Record};
@@ -42,10 +43,10 @@ impl<'c> Turn<'c> {
         match record {
             Record::RunStarted(run) => {
                 let sql = [rows::INSERT, rows::OR_REPLACE, IF_QUEUED].concat();
-                match rows::write(connection, prepared(&mut self.started, connection, &sql)?, run)? {
-                    0 => Err(StoreProblem::Recorded(run.id)),
-                    _ => Ok(()),
+                if rows::write(connection, prepared(&mut self.started, connection, &sql)?, run)? == 0 {
+                    return Err(StoreProblem::Recorded(run.id));
                 }
+                run.started_at.map_or(Ok(()), |at| account::see(connection, &run.harness, at))
             }
             Record::RunQueued(run) | Record::Skipped(run) => {
                 let sql = [rows::INSERT, " ON CONFLICT (id) DO NOTHING"].concat();
@@ -70,15 +71,15 @@ impl<'c> Turn<'c> {
                 Ok(())
             }
             Record::RunSpawned { id, facts } => {
-                let Launched { pid, process_start, command, workdir, log, skills, report, git_before } =
+                let Launched { pid, process_start, command, workdir, log, skills, report, git_before, trail } =
                     facts;
                 let (command, skills) = (rows::list_text(command)?, rows::skill_set(connection, skills)?);
                 let id_text = id.to_string();
                 let values = (id_text, pid, command, workdir, log, skills, process_start, report, git_before);
-                match prepared(&mut self.spawned, connection, SPAWNED)?.execute(values)? {
-                    0 => Err(StoreProblem::NoSuchRun(*id)),
-                    _ => Ok(()),
+                if prepared(&mut self.spawned, connection, SPAWNED)?.execute(values)? == 0 {
+                    return Err(StoreProblem::NoSuchRun(*id));
                 }
+                trail.as_ref().map_or(Ok(()), |trail| account::write_trail(connection, *id, trail))
             }
             Record::Fired { harness, expression, at } => {
                 let values = (harness.as_str(), expression, at.0);

@@ -3,6 +3,7 @@
 //! Invariant: one turn's records, in order, are one transaction; a record
 //! carries all that it changes, so applying it needs no earlier reading.
 
+use super::trail::Trail;
 use super::view::{Run, RunSkill};
 use crate::base::{HarnessName, RunId, Wall};
 
@@ -25,6 +26,8 @@ pub struct Launched {
     pub report: Option<String>,
     /// The commit that the working directory's repository is at.
     pub git_before: Option<String>,
+    /// Where its transcripts are to be found.
+    pub trail: Option<Trail>,
 }
 
 /// One fact for the state store.
