@@ -4,7 +4,19 @@
 //! nobody is credited, and the exclusion is reported.
 
 mod attribute;
+mod claim;
 mod facts;
+mod ledger;
+mod owner;
+#[cfg(test)]
+mod tests;
 
-pub use attribute::{Attribution, attribute, owner};
-pub use facts::{Facts, Found, Known, Window};
+pub use attribute::{Attribution, attribute};
+pub use facts::{Facts, Found, Known, Peer, Window};
+pub use ledger::Ledger;
+pub use owner::owner;
+
+use std::time::Duration;
+
+/// Some stores cut times to the second: a session may seem to have begun that much too early (COR-1).
+const SLACK: Duration = Duration::from_secs(2);

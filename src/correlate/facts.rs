@@ -30,6 +30,21 @@ pub struct Window {
     pub live: bool,
 }
 
+/// A harness as it is configured now. It may have run before the record of it begins (COR-4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// Its name.
+    pub harness: HarnessName,
+    /// Its adapter's id.
+    pub adapter: String,
+    /// The format of its transcripts.
+    pub format: Option<Format>,
+    /// Its physical working directory; none: it works in [`Facts::home`].
+    pub workdir: Option<String>,
+    /// The stores that it would write to.
+    pub stores: Vec<StorePlace>,
+}
+
 /// A session that was found in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -63,8 +78,11 @@ pub struct Known {
 pub struct Facts {
     /// The windows of all runs, pruned ones and those of harnesses that are gone too.
     pub windows: Vec<Window>,
+    /// The harnesses that are configured, also those that never ran.
+    pub peers: Vec<Peer>,
     /// The harnesses that are configured or have runs, each with the time since which this store has its
-    /// whole record (when it first saw it).
+    /// whole record (when it first saw it). Whoever knows a harness's latest run alone says its start here,
+    /// or an exit whose start is not recorded. Without an entry the record begins at the first window.
     pub since: BTreeMap<HarnessName, Wall>,
     /// Evidence.
     pub known: Vec<Known>,
@@ -75,4 +93,33 @@ pub struct Facts {
     /// When the present daemon started, if one runs: a run without an end from before it ended there at the
     /// latest (COR-6).
     pub daemon_started: Option<Wall>,
+}
+
+impl Facts {
+    /// When a run's window closes, as far as the run is credited with anything (COR-6).
+    #[must_use]
+    pub fn closes(&self, window: &Window) -> Wall {
+        let until = self.last_instant(window);
+        match self.daemon_started {
+            Some(at) if Self::is_end_assumed(window) && window.from < at => until.min(at),
+            _ => until,
+        }
+    }
+
+    /// Whether that end is assumed and not recorded: an answer that goes by it says so.
+    #[must_use]
+    pub const fn is_end_assumed(window: &Window) -> bool {
+        window.to.is_none() && !window.live
+    }
+
+    /// When a run can have written its last, for all that is known. A process that nobody supervises may go
+    /// on (a run in the foreground, say), but not beyond the next run of its harness.
+    pub(super) fn last_instant(&self, window: &Window) -> Wall {
+        let next = || {
+            let later = self.windows.iter().filter(|other| other.harness == window.harness);
+            later.map(|other| other.from).filter(|from| *from > window.from).min()
+        };
+        let bound = if Self::is_end_assumed(window) { next() } else { None };
+        window.to.or(bound).unwrap_or(self.now).max(window.from)
+    }
 }

@@ -1,0 +1,1 @@
+//! Every scenario of the rule by its name.
