@@ -32,7 +32,7 @@ mod vibe;
 
 pub use decoder::Decoder;
 pub use format::Format;
-pub use layout::{Database, Files, Head, Layout, PidNote, Row, Watermark};
+pub use layout::{Database, Files, Head, Layout, PidFile, PidNote, Row, Watermark};
 pub use model::{Action, Call, Event, Kinship, Needs, Oddities, Parent, Session, Tokens, What};
 pub use otlp::{Spans, Trace, envelope};
 pub use text::text;

@@ -94,7 +94,7 @@ fn problem(error: io::Error) -> ReadProblem {
     }
 }
 
-fn regular(kind: FileType) -> Result<(), ReadProblem> {
+pub(in crate::host) fn regular(kind: FileType) -> Result<(), ReadProblem> {
     let named = if kind.is_file() {
         return Ok(());
     } else if kind.is_dir() {

@@ -3,6 +3,9 @@
 //! Invariant: nothing here writes, creates or locks anything in an agent's store.
 
 pub mod database;
+pub mod evidence;
+pub mod lines;
+pub mod places;
 
 use camino::Utf8PathBuf;
 use thiserror::Error;
