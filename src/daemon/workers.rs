@@ -14,12 +14,14 @@ use serde_json::Value;
 use tracing::{info, warn};
 
 use super::answers::{self, Answers};
+use super::inquiries::{self, Asks, Desk};
 use super::lost::{closed, end_stale};
 use super::recording::sweep;
 use super::state::Daemon;
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
+use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::signals::leave_to_the_loop;
 use crate::launch::{
@@ -27,7 +29,8 @@ use crate::launch::{
 };
 use crate::loader::{self, Selection};
 use crate::supervisor::Ticket;
-use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source};
+use crate::transcripts::{Follower, Look, Subject};
+use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source, Usage};
 
 /// At most so many threads; each waits for a disk or a lock, not for a core.
 const MOST: usize = 16;
@@ -42,6 +45,9 @@ enum Question {
     Sweep { state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall },
     Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
     Describe { ticket: Ticket, harness: Arc<Harness>, view: Box<HarnessView>, around: Arc<Surroundings> },
+    Inquire { ticket: Ticket, asks: Asks, desk: Box<Desk> },
+    Look { follower: Box<Follower>, subjects: Vec<Subject> },
+    Spent { runs: Vec<(RunId, Wall)>, desk: Box<Desk> },
 }
 
 /// What a worker answers.
@@ -52,6 +58,9 @@ pub(super) enum Answer {
     Loaded(Box<Loaded>),
     Swept(Result<usize, String>),
     Told { ticket: Ticket, result: Result<Value, ErrorBody> },
+    /// The follower with what it found; none: it is lost.
+    Looked(Option<Box<(Box<Follower>, Look)>>),
+    Spent(Vec<(RunId, Usage)>),
 }
 
 /// The pool. A thread is added when a question would have to wait behind the others', up to a bound:
@@ -156,6 +165,21 @@ impl Workers {
         self.ask(Question::Skills { ticket, harness, around });
     }
 
+    /// Has a question about trajectories or usage answered.
+    pub(super) fn inquire(&mut self, ticket: Ticket, asks: Asks, desk: Desk) {
+        self.ask(Question::Inquire { ticket, asks, desk: Box::new(desk) });
+    }
+
+    /// Looks at the stores of runs.
+    pub(super) fn look(&mut self, follower: Box<Follower>, subjects: Vec<Subject>) {
+        self.ask(Question::Look { follower, subjects });
+    }
+
+    /// Asks what runs that began then have used.
+    pub(super) fn spent(&mut self, runs: Vec<(RunId, Wall)>, desk: Desk) {
+        self.ask(Question::Spent { runs, desk: Box::new(desk) });
+    }
+
     /// Whether nothing is being worked on, and every answer has been taken in.
     pub(super) const fn at_rest(&self) -> bool {
         self.unanswered == 0
@@ -230,7 +254,9 @@ impl Question {
                 let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
                 Answer::Loaded(Box::new(Loaded { diagnostics: vec![one], ..Loaded::default() }))
             }
-            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } => {
+            Self::Look { .. } => Answer::Looked(None),
+            Self::Spent { .. } => Answer::Spent(Vec::new()),
+            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } | Self::Inquire { ticket, .. } => {
                 Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
             }
         }
@@ -258,6 +284,14 @@ fn answer(question: Question) -> Answer {
         Question::Skills { ticket, harness, around } => {
             Answer::Told { ticket, result: told(&skills_view(&harness, &around)) }
         }
+        Question::Inquire { ticket, asks, desk } => {
+            Answer::Told { ticket, result: inquiries::answer(asks, &desk) }
+        }
+        Question::Look { mut follower, subjects } => {
+            let look = follower.look(&subjects, clock::now().wall);
+            Answer::Looked(Some(Box::new((follower, look))))
+        }
+        Question::Spent { runs, desk } => Answer::Spent(inquiries::spent(&runs, &desk)),
         Question::Describe { ticket, harness, view, around } => {
             Answer::Told { ticket, result: described(&harness, *view, &around) }
         }
@@ -301,6 +335,8 @@ impl Daemon {
             Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),
             Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),
             Answer::Told { ticket, result } => self.reply(ticket, result),
+            Answer::Looked(found) => self.looked(found.map(|found| *found)),
+            Answer::Spent(spent) => self.spent(spent),
         }
     }
 }

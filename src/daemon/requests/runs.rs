@@ -1,7 +1,7 @@
 //! `runs`: the records of runs, newest first, with what a worker finds of their transcripts.
 
 use super::{Answer, Asked, time};
-use crate::daemon::following::Asks;
+use crate::daemon::inquiries::Asks;
 use crate::daemon::state::Daemon;
 use crate::store::RunQuery;
 

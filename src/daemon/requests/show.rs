@@ -1,7 +1,7 @@
 //! `show`: one run, with what a worker finds of its transcripts.
 
 use super::{Answer, Asked};
-use crate::daemon::following::Asks;
+use crate::daemon::inquiries::Asks;
 use crate::daemon::state::Daemon;
 
 pub(super) fn answer(daemon: &mut Daemon, asked: Asked, run: &str) -> Answer {

@@ -1,7 +1,7 @@
 //! `trajectories`: what agents did, and in which run; a worker reads the account.
 
 use super::{Answer, Asked, time};
-use crate::daemon::following::Asks;
+use crate::daemon::inquiries::Asks;
 use crate::daemon::state::Daemon;
 use crate::transcripts::Wanted;
 

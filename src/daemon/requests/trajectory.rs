@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Asked;
-use crate::daemon::following::Asks;
+use crate::daemon::inquiries::Asks;
 use crate::daemon::state::Daemon;
 
 /// How many events are told unless said.

@@ -1,7 +1,7 @@
 //! `usage`: what runs used; a worker reads the account.
 
 use super::{Answer, Asked, time};
-use crate::daemon::following::Asks;
+use crate::daemon::inquiries::Asks;
 use crate::daemon::state::Daemon;
 use crate::wire::{By, ErrorBody, ErrorCode};
 
