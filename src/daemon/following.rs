@@ -28,6 +28,8 @@ const SOON: Duration = Duration::from_secs(2);
 const SELDOM: Duration = Duration::from_secs(30);
 /// Runs that are due within this time are looked at together.
 const TOGETHER: Duration = Duration::from_millis(250);
+/// Never by itself.
+const LATER: Mono = Mono(Duration::MAX);
 /// So many warnings are remembered.
 const MOST_WARNINGS: usize = 500;
 
@@ -43,19 +45,13 @@ struct Followed {
     due: Mono,
 }
 
-/// A look that a worker is at: the runs, and whether it was the last one for them.
-#[derive(Debug)]
-struct Looking {
-    since: Mono,
-    runs: Vec<(RunId, bool)>,
-}
-
 /// What is followed.
 #[derive(Debug, Default)]
 pub(super) struct Following {
     /// None: a worker has it, or the next look begins anew.
     follower: Option<Box<Follower>>,
-    looking: Option<Looking>,
+    /// A look that a worker is at: the runs, and whether it is the last one for them.
+    looking: Option<Vec<(RunId, bool)>>,
     runs: BTreeMap<RunId, Followed>,
     /// What the runs' own outputs said of their sessions, until it is committed.
     known: Vec<Known>,
@@ -85,9 +81,9 @@ impl Following {
     }
 
     /// A run has written something: what it does is in its transcript soon.
-    pub(super) fn heard(&mut self, run: RunId, now: Mono) {
+    pub(super) fn heard(&mut self, run: RunId) {
         if let Some(followed) = self.runs.get_mut(&run) {
-            followed.due = followed.due.min(now + SOON);
+            followed.due = followed.due.min(Daemon::now().mono + SOON);
         }
     }
 
@@ -114,7 +110,7 @@ impl Following {
 
     fn warn(&mut self, warning: Warning) {
         if self.warned.len() < MOST_WARNINGS && !self.warned.contains(&warning) {
-            warn!(path = warning.path, cause = warning.message, "a transcript");
+            warn!(path = warning.path, "{}", warning.message);
             self.warned.insert(warning);
         }
     }
@@ -156,12 +152,18 @@ impl Daemon {
         if self.following.deadline().is_none_or(|at| at > now) {
             return;
         }
-        let due = self.following.runs.iter().filter(|(_, run)| run.due <= now + TOGETHER);
-        let runs: Vec<(RunId, bool)> = due.map(|(run, followed)| (*run, followed.to.is_some())).collect();
+        let due = self.following.runs.iter_mut().filter(|(_, run)| run.due <= now + TOGETHER);
+        let runs: Vec<(RunId, bool)> = due
+            .map(|(run, followed)| {
+                // Until the answer; output and the end bring it nearer again.
+                followed.due = LATER;
+                (*run, followed.to.is_some())
+            })
+            .collect();
         let subjects: Vec<Subject> = runs.iter().filter_map(|(run, _)| self.subject(*run)).collect();
         let follower = self.following.follower.take();
         let follower = follower.unwrap_or_else(|| Box::new(Follower::new(&self.around.state)));
-        self.following.looking = Some(Looking { since: now, runs });
+        self.following.looking = Some(runs);
         self.workers.look(follower, subjects);
     }
 
@@ -195,10 +197,12 @@ impl Daemon {
 
     /// Takes what a look brought; none: the worker failed.
     pub(super) fn looked(&mut self, found: Option<(Box<Follower>, Look)>) {
-        let Some(Looking { since, runs }) = self.following.looking.take() else { return };
+        let Some(runs) = self.following.looking.take() else { return };
         let now = Self::now().mono;
         let committed = found.is_some_and(|(follower, look)| {
             let Look { progress, events, warnings } = look;
+            let places = progress.sessions.iter().map(|row| ((row.format, row.id.clone()), row.store.clone()));
+            let places: BTreeMap<(Format, String), String> = places.collect();
             for warning in warnings {
                 self.following.warn(warning);
             }
@@ -209,7 +213,7 @@ impl Daemon {
                 return false;
             }
             self.following.follower = Some(follower);
-            self.tell(events);
+            self.tell(events, &places);
             if !progress.calls.is_empty() {
                 self.ask_spent(&runs);
             }
@@ -225,20 +229,19 @@ impl Daemon {
             let pause = if kept && committed { SOON } else { SELDOM };
             let early = FIRST.iter().map(|pause| followed.begun + *pause).find(|at| *at > now);
             let next = early.unwrap_or(now + pause);
-            // What came up meanwhile stands: output, or the end.
-            let kept_due = followed.due > since + TOGETHER || followed.to.is_some() && !last;
-            followed.due = if kept_due { followed.due.min(next) } else { next };
+            followed.due = followed.due.min(next);
         }
     }
 
     /// Tells subscribers what agents did: not what they said (CTL-12).
-    fn tell(&mut self, events: Vec<(RunId, String, Event)>) {
+    fn tell(&mut self, events: Vec<(RunId, String, Event)>, places: &BTreeMap<(Format, String), String>) {
         for (run, session, event) in events {
             let Some(followed) = self.following.runs.get(&run) else { continue };
             let harness = followed.harness.clone();
             let format = followed.trail.format.as_deref().and_then(|name| name.parse().ok());
             let Some(format) = format.filter(|_| self.harvests(&harness)) else { continue };
-            let store = followed.trail.stores.first().map_or("", |store| store.path.as_str());
+            // What is told has grown, so its row is among what was committed.
+            let Some(store) = places.get(&(format, session.clone())) else { continue };
             let session = opaque_id(format, store, &session);
             let at = event.at.unwrap_or_else(|| Self::now().wall);
             self.next_event += 1;

@@ -111,6 +111,7 @@ fn a_session_is_one_trace() {
         ],
     ]
     .concat();
+    let whole = [common("invoke_agent"), tokens("200", "12", "80")].concat();
     let chat = |output: &str| [common("chat"), vec![model.clone()], tokens("100", output, "40")].concat();
     assert_eq!(
         found,
@@ -126,7 +127,7 @@ fn a_session_is_one_trace() {
                 "attributes": chat("7"), "parentSpanId": root}),
             json!({"traceId": trace_id, "spanId": root, "name": "invoke_agent claude-code", "kind": 1,
                 "startTimeUnixNano": "10000000000", "endTimeUnixNano": "17000000000",
-                "attributes": [common("invoke_agent"), tokens("200", "12", "80")].concat()}),
+                "attributes": whole}),
         ]
     );
     let text = serde_json::to_string(&found).unwrap_or_default();
