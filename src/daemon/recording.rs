@@ -91,7 +91,16 @@ impl Daemon {
         };
         error!("{notice}");
         self.store_notices.push(notice);
+        self.see(self.supervisor.names().cloned().collect());
         Ok(())
+    }
+
+    /// Has the store remember since when it knows these harnesses, which are all that are configured. Where
+    /// it cannot, they count as known since a later time, which costs attributions and makes none wrong.
+    pub(super) fn see(&mut self, configured: Vec<HarnessName>) {
+        if let Err(cause) = self.store.see(&configured, Self::now().wall) {
+            warn!(%cause, "since when harnesses are known cannot be recorded");
+        }
     }
 
     /// Tries again and again to store what could not be stored, for a while.
@@ -131,7 +140,8 @@ impl Daemon {
     }
 
     /// What bounds the past at a start: runs beyond `keep_runs`, which may have been lowered, and old runs
-    /// of harnesses that are gone; and logs that no run refers to, by a worker.
+    /// of harnesses that are gone; what was read of transcripts of older ones; and logs that no run refers to,
+    /// by a worker.
     pub(super) fn tidy(&mut self) {
         let recorded = match self.store.counts() {
             Ok(recorded) => recorded,
@@ -146,6 +156,9 @@ impl Daemon {
                     remove_logs(&name, expired);
                 }
             }
+        }
+        if let Err(cause) = self.store.forget_old() {
+            warn!(%cause, "old sessions cannot be forgotten");
         }
         match logs::harnesses(&logs::directory(&self.around.state)) {
             Ok(with_logs) => {

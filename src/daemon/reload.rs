@@ -111,6 +111,10 @@ impl Daemon {
             warn!("`[daemon] {key}` has changed: restart the daemon to apply it");
         }
         around.bounds = Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes };
+        if !self.foreground {
+            // A run in the foreground has but one harness, and its store remembers that with the run.
+            self.see(configuration.harnesses.keys().cloned().collect());
+        }
     }
 
     /// Begins to watch the configuration's files, if that is wanted.

@@ -16,7 +16,8 @@ pub(super) fn trail(
     _argv: &[OsString],
     workdir: &Utf8Path,
 ) -> (Trail, Vec<String>) {
-    let physical = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned()).into_string();
+    let physical =
+        |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned()).into_string();
     let env = text_of(env);
     let home = env.get("HOME").map_or("/", String::as_str);
     let stores = harness.adapter.stores(&env, home.into());

@@ -86,7 +86,9 @@ pub(super) fn salvage(path: &Utf8Path) -> Salvage {
     });
     // How far streams were read, and which runs are settled, is left behind: calls that could not be read
     // are read of the agents' files again, and those that could are not counted twice.
-    each(&connection, account::SESSIONS, |row| account::session(row).map(|one| found.account.sessions.push(one)));
+    each(&connection, account::SESSIONS, |row| {
+        account::session(row).map(|one| found.account.sessions.push(one))
+    });
     each(&connection, account::CALLS, |row| account::call(row).map(|one| found.account.calls.push(one)));
     let evidence = "SELECT run, format, session, evidence FROM evidence";
     each(&connection, evidence, |row| account::evidence(row).map(|one| found.account.known.push(one)));

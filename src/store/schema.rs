@@ -171,6 +171,10 @@ pub(super) const STEPS: &[&str] = &[
         harness    TEXT NOT NULL PRIMARY KEY,
         first_seen INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+    INSERT INTO seen (harness, first_seen)
+        SELECT harness, coalesce((SELECT value FROM meta WHERE key = 'made_at'),
+                                 CAST(unixepoch('subsec') * 1000000 AS INTEGER))
+        FROM (SELECT harness FROM runs UNION SELECT harness FROM windows);
 ",
 ];
 

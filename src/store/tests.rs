@@ -1,5 +1,6 @@
 //! What the store promises, by theme; here are the values that the themes share.
 
+mod account;
 mod crash;
 mod damage;
 mod migrating;

@@ -126,16 +126,16 @@ pub(in crate::store) fn call(row: &Row<'_>) -> Result<CallRow, StoreProblem> {
     })
 }
 
-/// The question for sessions as SQL with its values.
+/// The question for sessions as SQL with its values. The `+` keeps SQLite from reading them all in order.
 pub(in crate::store) fn of_sessions(query: &AccountQuery) -> (String, Vec<Value>) {
     let ends = "coalesce(s.last_at, s.started_at, 9223372036854775807) >= ?";
     let begins = "coalesce(s.started_at, s.last_at, -9223372036854775807) <= ?";
-    statement(SESSIONS, "s.cwd = ?", ends, begins, "s.number", query)
+    statement(SESSIONS, "s.cwd = ?", ends, begins, "+s.number", query)
 }
 
 /// The question for calls as SQL with its values.
 pub(in crate::store) fn of_calls(query: &AccountQuery) -> (String, Vec<Value>) {
-    statement(CALLS, "s.cwd = ?", "c.at >= ?", "c.at <= ?", "c.at, c.key", query)
+    statement(CALLS, "s.cwd = ?", "c.at >= ?", "c.at <= ?", "c.at, c.format, c.key", query)
 }
 
 fn statement(

@@ -223,8 +223,7 @@ fn write_call(connection: &Connection, session: i64, call: &CallRow) -> Result<(
 fn write_cursor(connection: &Connection, cursor: &Cursor, now: Wall) -> Result<(), StoreProblem> {
     let Cursor { format, store, stream, file, offset, stamp, decoder } = cursor;
     let (device, inode) = (file.0.cast_signed(), file.1.cast_signed());
-    let values =
-        params![format.as_str(), store, stream, device, inode, most(*offset), stamp, decoder, now.0];
+    let values = params![format.as_str(), store, stream, device, inode, most(*offset), stamp, decoder, now.0];
     connection.prepare_cached(CURSOR)?.execute(values)?;
     Ok(())
 }
@@ -247,7 +246,8 @@ pub(in crate::store) fn settle_lost(connection: &Connection) -> Result<(), Store
 
 /// What is older than the windows that are kept, and older than any run that is still there.
 pub(super) fn forget_old(connection: &Connection, now: Wall) -> Result<(), StoreProblem> {
-    let oldest = "SELECT min(started_at) FROM (SELECT started_at FROM runs UNION ALL SELECT started_at FROM windows)";
+    let oldest =
+        "SELECT min(started_at) FROM (SELECT started_at FROM runs UNION ALL SELECT started_at FROM windows)";
     let oldest: Option<i64> = connection.query_row(oldest, [], |row| row.get(0))?;
     let before = (now - WINDOW).0.min(oldest.unwrap_or(i64::MAX));
     connection.execute("DELETE FROM calls WHERE at < ?1", [before])?;

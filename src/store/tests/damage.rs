@@ -2,11 +2,13 @@
 
 use std::fs;
 
-use super::{State, ended, id, name, skills, skipped, started};
+use super::{State, account, ended, id, name, skills, skipped, started};
 use crate::base::{Outcome, Wall};
+use crate::correlate::Known;
 use crate::store::connect;
-use crate::store::{Replaced, RunQuery, Store, StoreProblem};
-use crate::wire::{Record, Run};
+use crate::store::{AccountQuery, Progress, Replaced, RunQuery, Store, StoreProblem};
+use crate::trajectory::Format;
+use crate::wire::{Evidence, Record, Run};
 
 const PAGE: usize = 4096;
 
@@ -28,6 +30,22 @@ fn filled() -> (State, Vec<u8>) {
         records.push(Record::Fired { harness, expression: "@hourly".into(), at: Wall(n) });
     }
     store.commit(&records).unwrap();
+    store.commit(&[account::spawned(201, Some(account::trail(Some("s-0"))))]).unwrap();
+    let sessions: Vec<_> = (0..20).map(|n| format!("s-{n}")).collect();
+    let known = |session: &String| Known {
+        run: id(201),
+        format: Format::ClaudeCode,
+        session: session.clone(),
+        evidence: Evidence::OpenFile,
+    };
+    let brought = Progress {
+        sessions: sessions.iter().map(|id| account::session(id)).collect(),
+        calls: sessions.iter().map(|id| account::call(&format!("key of {id}"), id, 1_500, 7)).collect(),
+        cursors: sessions.iter().map(|id| account::cursor(id, 100)).collect(),
+        known: sessions.iter().map(known).collect(),
+        settled: Vec::new(),
+    };
+    store.commit_progress(&brought).unwrap();
     store.prune_at(&name("odd"), 50, Wall(0)).unwrap();
     drop(store);
     state.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -116,7 +134,7 @@ fn a_flipped_version_loses_nothing() {
         let all = RunQuery { limit: 1000, ..RunQuery::default() };
         let (runs, remembered) = (before.runs(&all).unwrap(), before.remembered().unwrap());
         drop(before);
-        let version = 2 ^ (1_u32 << bit);
+        let version = 3 ^ (1_u32 << bit);
         state.raw().execute_batch(&format!("PRAGMA user_version = {}", version.cast_signed())).unwrap();
         match Store::open_or_replace(&state.dir) {
             Ok((store, replaced)) => {
@@ -126,7 +144,7 @@ fn a_flipped_version_loses_nothing() {
                 assert_eq!(store.remembered().unwrap(), remembered, "version {version}");
             }
             Err(error) => {
-                let newer = StoreProblem::Newer { found: version.into(), known: 2 };
+                let newer = StoreProblem::Newer { found: version.into(), known: 3 };
                 assert_eq!((error.problem, version < 1000), (newer, true));
             }
         }
@@ -136,14 +154,41 @@ fn a_flipped_version_loses_nothing() {
 /// Trap 25: nor if an older store seems to be one of this version.
 #[test]
 fn an_older_store_that_calls_itself_current_loses_nothing() {
-    let state = State::new();
-    fs::create_dir(&state.dir).unwrap();
-    fs::copy("tests/data/state/v1/state.db", state.file()).unwrap();
-    state.raw().execute_batch("PRAGMA user_version = 2").unwrap();
-    let recorded: usize = state.raw().query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
-    let (store, replaced) = Store::open_or_replace(&state.dir).unwrap();
-    assert_eq!(replaced.map(|replaced| replaced.runs), Some(recorded));
-    assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), recorded);
+    for (version, claimed) in [(1, 2), (1, 3), (2, 3)] {
+        let state = State::new();
+        fs::create_dir(&state.dir).unwrap();
+        fs::copy(format!("tests/data/state/v{version}/state.db"), state.file()).unwrap();
+        state.raw().execute_batch(&format!("PRAGMA user_version = {claimed}")).unwrap();
+        let recorded: usize =
+            state.raw().query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
+        let (store, replaced) = Store::open_or_replace(&state.dir).unwrap();
+        assert_eq!(replaced.map(|replaced| replaced.runs), Some(recorded), "{version} as {claimed}");
+        assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), recorded);
+    }
+}
+
+/// USE-2: of the account what can be read is kept, and read again from where nothing is lost: streams from
+/// their beginnings, for runs that are still recorded. Since when harnesses are known begins anew (COR-4).
+#[test]
+fn an_account_that_can_be_read_is_kept() {
+    let (intact, _) = filled();
+    let mut before = intact.open();
+    before.see(&[name("even")], Wall(0)).unwrap();
+    let all = AccountQuery::default();
+    let account = |store: &Store| (store.sessions(&all).unwrap(), store.calls(&all).unwrap());
+    let (kept, facts) = (account(&before), before.facts().unwrap());
+    assert_eq!((kept.0.len(), kept.1.len(), facts.known.len()), (20, 20, 21));
+    before.commit_progress(&Progress { settled: vec![id(201)], ..Progress::default() }).unwrap();
+    drop(before);
+    intact.raw().execute_batch("UPDATE intents SET harness = '?' WHERE harness = 'harness-1'").unwrap();
+    let (store, replaced) = Store::open_or_replace(&intact.dir).unwrap();
+    assert!(replaced.is_some());
+    let after = store.facts().unwrap();
+    assert_eq!((account(&store), &after.known), (kept, &facts.known));
+    assert_eq!(store.cursors(Format::ClaudeCode, &account::place("/s")).unwrap(), []);
+    assert_eq!(store.unsettled().unwrap().len(), 1);
+    let made_at = store.recorded().unwrap().made_at;
+    assert_eq!(after.since[&name("even")], made_at);
 }
 
 /// A check that could not have a page tells of a disk that fails or of memory that is short, and of no damage.

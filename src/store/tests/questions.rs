@@ -3,7 +3,7 @@
 use super::{State, ended, id, name, skipped, started};
 use crate::base::{Outcome, RunId, Wall};
 use crate::store::read::{SELECT_OPEN, statement};
-use crate::store::{RunLookupError, RunQuery, Store};
+use crate::store::{AccountQuery, RunLookupError, RunQuery, Store, account};
 use crate::wire::{ErrorCode, Record};
 
 fn ids(store: &Store, query: &RunQuery) -> Vec<RunId> {
@@ -138,7 +138,8 @@ fn an_unknown_run_lists_the_nearest() {
     );
 }
 
-/// RUN-2: every question about runs goes through an index and sorts nothing.
+/// RUN-2: every question about runs, and about the account, goes through an index; those about runs sort nothing. Facts
+/// are of all runs that are not pruned.
 #[test]
 fn questions_are_answered_through_an_index() {
     let state = State::new();
@@ -152,6 +153,7 @@ fn questions_are_answered_through_an_index() {
             .map(Result::unwrap);
         steps.collect::<Vec<_>>().join("; ")
     };
+    let texts = |count: usize| vec![rusqlite::types::Value::from(String::new()); count];
     let harness = Some(name("tick"));
     let skills = "SEARCH s USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN";
     let (sql, values) = statement(&RunQuery { harness, failed: true, since: Some(Wall(1)), limit: 50 });
@@ -159,4 +161,32 @@ fn questions_are_answered_through_an_index() {
     let (sql, values) = statement(&RunQuery::default());
     assert_eq!(plan(&sql, values), format!("SCAN r USING INDEX sqlite_autoindex_runs_1; {skills}"));
     assert_eq!(plan(SELECT_OPEN, Vec::new()), "SCAN runs USING INDEX runs_open");
+
+    let unsettled = plan(account::UNSETTLED, Vec::new());
+    let run = "SEARCH r USING INDEX sqlite_autoindex_runs_1 (id=?) LEFT-JOIN";
+    let window = "SEARCH w USING PRIMARY KEY (id=?) LEFT-JOIN";
+    assert_eq!(unsettled, format!("SCAN t USING INDEX trails_unsettled; {run}; {window}"));
+    assert_eq!(plan(account::CURSORS, texts(2)), "SEARCH cursors USING PRIMARY KEY (format=? AND store=?)");
+    let at = Some(Wall(1));
+    let since = AccountQuery { from: at, ..AccountQuery::default() };
+    let of = AccountQuery { cwd: Some("/w".to_owned()), from: at, to: None };
+    let planned = |(sql, values): (String, Vec<rusqlite::types::Value>)| plan(&sql, values);
+    let sorted = "USE TEMP B-TREE FOR ORDER BY";
+    let sessions = [&since, &of].map(|query| planned(account::of_sessions(query)));
+    let by_end = format!("SEARCH s USING INDEX sessions_by_end (<expr>>?); {sorted}");
+    let by_cwd = "SEARCH s USING INDEX sessions_by_cwd (cwd=?)";
+    assert_eq!(sessions, [by_end, format!("{by_cwd}; {sorted}")]);
+    let calls = [&since, &of].map(|query| planned(account::of_calls(query)));
+    let session = "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)";
+    let by_time = format!("SEARCH c USING INDEX calls_by_time (at>?); {session}");
+    let by_session = "SEARCH c USING INDEX calls_by_session (session=? AND at>?)";
+    assert_eq!(calls, [by_time, format!("{by_cwd}; {by_session}; {sorted}")]);
+    let trail = "SEARCH t USING PRIMARY KEY (run=?) LEFT-JOIN";
+    assert_eq!(
+        plan(account::WINDOWS, texts(1)),
+        format!(
+            "COMPOUND QUERY; LEFT-MOST SUBQUERY; SCAN r; {trail}; UNION ALL; \
+             SEARCH w USING INDEX windows_by_end (ended_at>?); {trail}"
+        )
+    );
 }

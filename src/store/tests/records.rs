@@ -85,6 +85,7 @@ fn a_run_is_started_then_spawned_then_ended() {
             report: Some("codex".into()),
             git_before: Some("c0ffee".into()),
             workdir: None,
+            trail: Some(super::account::trail(Some("s"))),
         },
     };
     store.commit(&[spawned]).unwrap();
