@@ -1,5 +1,6 @@
 //! Who can have written a session, for all that is known of runs (COR-1, COR-4).
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SLACK;
@@ -49,20 +50,12 @@ pub(super) fn fits(span: &Span<'_>, session: &Found) -> bool {
     window.format == Some(session.format) && store.cwd.as_ref().or(session.cwd.as_ref()) == Some(workdir)
 }
 
-/// The one run of a harness that a session began in; none: more than one can have begun it. A time without
-/// a fraction may be cut to the second, so the session may have begun until the next one.
+/// The one run of a harness that a session began in; none: more than one can have begun it.
 pub(super) fn begun_in<'s, 'a>(runs: &'s BTreeMap<RunId, Span<'a>>, start: Wall) -> Option<&'s Span<'a>> {
-    let cut = if start.0 % SECOND == 0 { SECOND - 1 } else { 0 };
-    let until = Wall(start.0.saturating_add(cut));
-    let mut holding = runs.values().filter(|span| span.window.from <= until && start <= span.to);
+    let mut holding = runs.values().filter(|span| span.can_hold(start));
     match (holding.next(), holding.next()) {
         (Some(span), None) => Some(span),
         (Some(_), Some(_)) => None,
-        (None, _) => {
-            runs.values().min_by_key(|span| (span.distance(start), std::cmp::Reverse(span.window.from)))
-        }
+        (None, _) => runs.values().min_by_key(|span| (span.distance(start), Reverse(span.window.from))),
     }
 }
-
-/// In microseconds.
-const SECOND: i64 = 1_000_000;

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use camino::Utf8Path;
+
 use super::SLACK;
 use super::facts::{Facts, Known, Peer, Window};
 use crate::base::{HarnessName, RunId, Wall};
@@ -157,15 +159,19 @@ impl<'a> Ledger<'a> {
         self.known.get(&(format, session)).map_or(&[], Vec::as_slice)
     }
 
-    /// Everybody whose place a session fits into, by name; a harness may come more than once.
+    /// Everybody whose place a session fits into, by name; a harness may come more than once. Of a store that
+    /// records no directories they are all who write to it, and who works where it is read for or lies.
     pub(super) fn around<'s>(
         &'s self,
-        store: &str,
+        store: &'s str,
         cwd: Option<&'s str>,
     ) -> impl Iterator<Item = (&'a HarnessName, &'s Lane<'a>)> {
         let sharers = self.sharers.get(store);
-        let others = sharers.into_iter().flat_map(|(_, directories)| directories.iter().copied());
-        let directories: BTreeSet<&str> = others.chain(cwd).collect();
+        let mut directories: BTreeSet<&str> = cwd.into_iter().collect();
+        if let Some((_, read_for)) = sharers {
+            directories.extend(read_for);
+            directories.extend(Utf8Path::new(store).ancestors().map(Utf8Path::as_str));
+        }
         let workers = directories.into_iter().filter_map(|directory| self.workers.get(directory));
         let lanes = workers.chain([&self.anywhere]).chain(sharers.map(|(lanes, _)| lanes));
         lanes.flatten().map(|(harness, lane)| (*harness, lane))
@@ -178,13 +184,13 @@ impl<'a> Ledger<'a> {
         guise.format == Some(format) || guise.adapter == GENERIC || known()
     }
 
-    /// Whether a run of a harness other than those listed was under way.
+    /// Whether a run of the harness other than those listed may have been under way.
     pub(super) fn is_of_another_run(&self, harness: &HarnessName, at: Wall, but: &[RunId]) -> bool {
         let spans = self.histories.get(harness).map_or(&[][..], Vec::as_slice);
-        let begun = spans.partition_point(|span| span.window.from <= at);
+        let begun = spans.partition_point(|span| span.window.from <= latest_truth(at));
         // Runs of one harness follow one another: the last ones that have begun are all that can matter.
         let near = spans[..begun].iter().rev().take(4);
-        near.filter(|span| span.holds(at)).any(|span| !but.contains(&span.window.run))
+        near.filter(|span| span.can_hold(at)).any(|span| !but.contains(&span.window.run))
     }
 }
 
@@ -225,9 +231,9 @@ impl<'a> Span<'a> {
         Guise { adapter, format: *format, stores }
     }
 
-    /// Whether an instant lies in the window itself.
-    pub(super) fn holds(&self, at: Wall) -> bool {
-        self.window.from <= at && at <= self.to
+    /// Whether something with this time may lie in the window itself.
+    pub(super) fn can_hold(&self, at: Wall) -> bool {
+        self.window.from <= latest_truth(at) && at <= self.to
     }
 
     /// How far an instant is from the window; nothing inside.
@@ -261,4 +267,11 @@ impl Guise<'_> {
 fn is_within(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory.trim_end_matches('/'))
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Until when something with this time may have happened: a time without a fraction may be cut to the second.
+const fn latest_truth(at: Wall) -> Wall {
+    const SECOND: i64 = 1_000_000;
+    let lost = if at.0 % SECOND == 0 { SECOND - 1 } else { 0 };
+    Wall(at.0.saturating_add(lost))
 }

@@ -1,5 +1,7 @@
 //! Which of several runs something in a session belongs to (COR-7).
 
+use std::cmp::Reverse;
+
 use super::SLACK;
 use super::facts::Facts;
 use super::ledger::{Ledger, Span};
@@ -19,19 +21,17 @@ impl Ledger<'_> {
     pub fn owner(&self, at: Wall, of: &[(RunId, Evidence)]) -> Option<RunId> {
         let runs: Vec<RunId> = of.iter().map(|(run, _)| *run).collect();
         let spans: Vec<&Span<'_>> = runs.iter().filter_map(|run| self.run(*run)).collect();
-        let mut holding = spans.iter().filter(|span| span.holds(at));
-        if let Some(span) = holding.next() {
-            // Of two runs that touch, the instant is the later one's start; of two that overlap, nobody's.
-            let rest: Vec<_> = holding.chain([span]).collect();
-            let last = rest.iter().max_by_key(|span| span.window.from)?;
-            let apart =
-                rest.iter().all(|span| span.window.run == last.window.run || span.to <= last.window.from);
-            return apart.then_some(last.window.run);
-        }
-        let near = spans.iter().filter(|span| span.distance(at) <= SLACK);
-        let nearest = near.min_by_key(|span| (span.distance(at), std::cmp::Reverse(span.window.from)))?;
-        // The slack does not reach into another run of the same harness: that one adds to a resumed session.
-        let taken = self.is_of_another_run(&nearest.window.harness, at, &runs);
-        (!taken).then_some(nearest.window.run)
+        let mut holding = spans.iter().filter(|span| span.can_hold(at));
+        let span = match (holding.next(), holding.next()) {
+            (Some(span), None) => span,
+            (Some(_), Some(_)) => return None,
+            (None, _) => {
+                let near = spans.iter().filter(|span| span.distance(at) <= SLACK);
+                near.min_by_key(|span| (span.distance(at), Reverse(span.window.from)))?
+            }
+        };
+        // Another run of the same harness has taken the session up then, without evidence: nobody's.
+        let taken = self.is_of_another_run(&span.window.harness, at, &runs);
+        (!taken).then_some(span.window.run)
     }
 }
