@@ -3,7 +3,7 @@
 //! Invariants: every store is opened for reading only; what cannot be read is said by name and stops
 //! nothing else; memory is bounded by one line and one decoder a stream.
 
-mod ledger;
+mod survey;
 mod follow;
 mod inquiry;
 mod listing;
@@ -13,7 +13,7 @@ mod telling;
 
 use std::time::Duration;
 
-pub use ledger::{Circumstances, opaque_id};
+pub use survey::{Circumstances, opaque_id};
 pub use follow::{Follower, Look, Subject, Warning};
 pub use inquiry::{Declared, Inquiry};
 pub use listing::Wanted;

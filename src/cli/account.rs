@@ -3,12 +3,15 @@
 //! Invariant: where a daemon runs it keeps the account, and it alone; where none does, what runs have left
 //! unread is read first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::Utf8Path;
 
 use super::context::Context;
 use super::failure::Failure;
-use crate::base::HarnessName;
+use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Configuration;
+use crate::host::run_lock::RunLocks;
 use crate::store::Store;
 use crate::transcripts::{Circumstances, Declared, Inquiry, settle};
 use crate::wire::{ErrorBody, ErrorCode, Op, StatusView, TrajectoriesView};
@@ -52,7 +55,7 @@ impl Account {
         let Some(store) = Store::open_read(&state)? else { return Ok(None) };
         let harnesses = configuration.into_iter().flat_map(|found| found.harnesses.values());
         let declared = Declared::all(harnesses.map(AsRef::as_ref));
-        let around = Circumstances::present(&context.home, started);
+        let around = Circumstances::present(&context.home, started, live(&store, &state, started)?);
         Ok(Some(Self { store, declared, around, warnings }))
     }
 
@@ -60,4 +63,17 @@ impl Account {
     pub(super) const fn inquiry(&self) -> Inquiry<'_> {
         Inquiry { store: &self.store, declared: &self.declared, around: &self.around }
     }
+}
+
+/// The runs that go on: those of the present daemon, or those whose harness somebody's `once` has locked.
+fn live(store: &Store, state: &Utf8Path, daemon: Option<Wall>) -> Result<BTreeSet<RunId>, Failure> {
+    let open = store.open_runs()?;
+    let locks = if open.is_empty() { None } else { RunLocks::open(state).ok() };
+    let goes_on = |harness: &HarnessName, from: Wall| match (daemon, &locks) {
+        (Some(started), _) if from >= started => true,
+        (_, Some(locks)) => locks.holder(harness).is_some(),
+        (_, None) => false,
+    };
+    let live = open.iter().filter(|run| run.started_at.is_some_and(|from| goes_on(&run.harness, from)));
+    Ok(live.map(|run| run.id).collect())
 }

@@ -1,6 +1,6 @@
 //! Questions about trajectories and usage, which a worker answers: it reads the store and the agents' files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
 use serde::Serialize;
@@ -30,8 +30,15 @@ pub(super) struct Desk {
     state: Utf8PathBuf,
     home: Utf8PathBuf,
     started_at: Wall,
+    live: BTreeSet<RunId>,
     declared: BTreeMap<HarnessName, Declared>,
     warnings: Vec<String>,
+}
+
+impl Desk {
+    fn around(&self) -> Circumstances {
+        Circumstances::present(&self.home, Some(self.started_at), self.live.clone())
+    }
 }
 
 impl Daemon {
@@ -47,6 +54,7 @@ impl Daemon {
             state: self.around.state.clone(),
             home: self.around.home.clone(),
             started_at: self.started_at,
+            live: self.live.keys().copied().collect(),
             declared: Declared::all(harnesses.map(AsRef::as_ref)),
             warnings: self.following.warnings(),
         }
@@ -55,7 +63,7 @@ impl Daemon {
 
 /// Answers.
 pub(super) fn answer(asks: Asks, desk: &Desk) -> Result<Value, ErrorBody> {
-    let around = Circumstances::present(&desk.home, Some(desk.started_at));
+    let around = desk.around();
     match Store::open_read(&desk.state) {
         Ok(Some(store)) => with(&store, asks, desk, &around),
         Ok(None) => bare(asks, ErrorBody::new(ErrorCode::Internal, "there is no state store")),
@@ -133,7 +141,7 @@ fn page(inquiry: &Inquiry<'_>, session: &str, skip: usize, limit: usize) -> Resu
 /// What runs with a budget have used so far; what cannot be told is left out.
 pub(super) fn spent(runs: &[(RunId, Wall)], desk: &Desk) -> Vec<(RunId, Usage)> {
     let Ok(Some(store)) = Store::open_read(&desk.state) else { return Vec::new() };
-    let around = Circumstances::present(&desk.home, Some(desk.started_at));
+    let around = desk.around();
     let inquiry = Inquiry { store: &store, declared: &desk.declared, around: &around };
     runs.iter().filter_map(|(run, from)| Some((*run, inquiry.spent(*run, *from).ok()?))).collect()
 }

@@ -5,18 +5,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use camino::{Utf8Path, Utf8PathBuf};
 use chrono_tz::Tz;
 
-use super::ledger::{Ledger, Circumstances, opaque_id};
+use super::survey::{Survey, Circumstances, opaque_id};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
-use crate::correlate::Attribution;
+use crate::correlate::{Attribution, Peer};
 use crate::host::zone;
 use crate::store::{AccountQuery, Store, StoreError};
 use crate::wire::{By, Run, RunSession, RunView, Usage, UsageKey, UsageRow, UsageView};
 
 /// What the present configuration says of a harness, as far as these questions go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Declared {
     /// Its trajectories may be listed and read.
     pub harvest: bool,
@@ -24,6 +25,8 @@ pub struct Declared {
     pub native: bool,
     /// The zone of its days.
     pub zone: Tz,
+    /// What it could have written, also where it never ran.
+    pub peer: Peer,
 }
 
 impl Declared {
@@ -32,8 +35,16 @@ impl Declared {
     pub fn of(harness: &Harness) -> Self {
         Self {
             harvest: harness.harvest,
-            native: harness.adapter.view().supports.trajectory,
+            native: harness.adapter.transcript_format().is_some(),
             zone: harness.timetable().map_or_else(zone::system, |timetable| timetable.timezone),
+            peer: Peer {
+                harness: harness.name.clone(),
+                adapter: harness.adapter.id().to_owned(),
+                format: harness.adapter.transcript_format().and_then(|name| name.parse().ok()),
+                workdir: harness.workdir.as_ref().map(ToString::to_string),
+                // Which it would write to is known only when it starts; an unknown one rules nothing out.
+                stores: Vec::new(),
+            },
         }
     }
 
@@ -60,8 +71,9 @@ impl Inquiry<'_> {
         self.declared.get(harness).is_some_and(|declared| declared.harvest)
     }
 
-    pub(super) fn ledger(&self, query: &AccountQuery) -> Result<Ledger, StoreError> {
-        Ledger::read(self.store, self.around, query)
+    pub(super) fn survey(&self, query: &AccountQuery) -> Result<Survey, StoreError> {
+        let peers = self.declared.values().map(|declared| physical(declared.peer.clone()));
+        Survey::read(self.store, self.around, peers.collect(), query)
     }
 
     /// Runs with their sessions and what they used.
@@ -75,12 +87,12 @@ impl Inquiry<'_> {
         let slack = super::SLACK;
         let query =
             AccountQuery { cwd: None, from: from.map(|at| at - slack), to: to.map(|to| to + slack) };
-        let ledger = self.ledger(&query)?;
+        let survey = self.survey(&query)?;
         let calls = if from.is_some() { self.store.calls(&query)? } else { Vec::new() };
         let mut used: HashMap<RunId, Usage> = HashMap::new();
-        ledger.count(&calls, |counted| used.entry(counted.window.run).or_default().add(&counted.usage));
+        survey.count(&calls, |counted| used.entry(counted.window.run).or_default().add(&counted.usage));
         let mut sessions: HashMap<RunId, Vec<RunSession>> = HashMap::new();
-        for one in ledger.sessions() {
+        for one in survey.sessions() {
             let Attribution::To(of) = &one.whose else { continue };
             let id = opaque_id(one.row.format, &one.row.store, &one.row.id);
             for (run, evidence) in of {
@@ -106,11 +118,11 @@ impl Inquiry<'_> {
         since: Option<Wall>,
     ) -> Result<UsageView, StoreError> {
         let query = AccountQuery { cwd: None, from: since, to: None };
-        let ledger = self.ledger(&query)?;
+        let survey = self.survey(&query)?;
         let calls = self.store.calls(&query)?;
         let mut rows: BTreeMap<UsageKey, Usage> = BTreeMap::new();
         let mut total = Usage::default();
-        ledger.count(&calls, |counted| {
+        survey.count(&calls, |counted| {
             let of = &counted.window.harness;
             if harness.is_some_and(|only| only != of) {
                 return;
@@ -143,10 +155,10 @@ impl Inquiry<'_> {
     /// If the store cannot be read.
     pub fn spent(&self, run: RunId, from: Wall) -> Result<Usage, StoreError> {
         let query = AccountQuery { cwd: None, from: Some(from - super::SLACK), to: None };
-        let ledger = self.ledger(&query)?;
+        let survey = self.survey(&query)?;
         let calls = self.store.calls(&query)?;
         let mut spent = Usage::default();
-        ledger.count(&calls, |counted| {
+        survey.count(&calls, |counted| {
             if counted.window.run == run {
                 spent.add(&counted.usage);
             }
@@ -158,4 +170,10 @@ impl Inquiry<'_> {
         let zone = self.declared.get(harness).map_or_else(zone::system, |declared| declared.zone);
         at.utc().with_timezone(&zone).format("%Y-%m-%d").to_string()
     }
+}
+
+/// With its directory as sessions record theirs: without symbolic links, as far as it exists.
+fn physical(peer: Peer) -> Peer {
+    let real = |dir: String| Utf8Path::new(&dir).canonicalize_utf8().map_or(dir, Utf8PathBuf::into_string);
+    Peer { workdir: peer.workdir.map(real), ..peer }
 }

@@ -1,13 +1,14 @@
 //! Which trajectories there are, and which one somebody means (TRJ-6, TRJ-7).
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::ledger::{Ledger, opaque_id};
+use super::survey::{Survey, opaque_id};
 use super::inquiry::Inquiry;
 use super::read::SessionPlace;
 use super::telling::{Source, Telling};
 use crate::base::{HarnessName, RunId, Wall, nearest};
-use crate::correlate::Attribution;
+use crate::correlate::{Attribution, Facts};
 use crate::store::{AccountQuery, RunLookupError, RunQuery, SessionRow, StoreError};
 use crate::wire::{
     ErrorBody, ErrorCode, Evidence, ExcludedView, Origin, ParentView, Run, TrajectoriesView, TrajectoryView,
@@ -48,25 +49,29 @@ impl Inquiry<'_> {
         Ok(listed)
     }
 
-    fn listed(&self, wanted: &Wanted, warnings: Vec<String>) -> Result<TrajectoriesView, StoreError> {
-        let ledger = self.ledger(&AccountQuery { cwd: None, from: wanted.from, to: wanted.to })?;
+    fn listed(&self, wanted: &Wanted, mut warnings: Vec<String>) -> Result<TrajectoriesView, StoreError> {
+        let survey = self.survey(&AccountQuery { cwd: None, from: wanted.from, to: wanted.to })?;
         let fits = |harness: &HarnessName| {
             self.harvested(harness) && wanted.harness.as_ref().is_none_or(|only| only == harness)
         };
         let mut trajectories = Vec::new();
         let mut excluded = Vec::new();
-        for one in ledger.sessions() {
+        let mut assumed = BTreeSet::new();
+        for one in survey.sessions() {
             match &one.whose {
                 Attribution::To(of) => {
                     for (run, evidence) in of {
-                        let Some(window) = ledger.window(*run) else { continue };
+                        let Some(window) = survey.window(*run) else { continue };
                         if fits(&window.harness) && wanted.run.is_none_or(|only| only == *run) {
-                            trajectories.push(view(&one.row, &ledger, *run, *evidence, &window.harness));
+                            if Facts::is_end_assumed(window) {
+                                assumed.insert(*run);
+                            }
+                            trajectories.push(view(&one.row, &survey, *run, *evidence, &window.harness));
                         }
                     }
                 }
                 Attribution::Excluded { claimants, reason } => {
-                    let during = wanted.run.and_then(|run| ledger.window(run)).is_none_or(|window| {
+                    let during = wanted.run.and_then(|run| survey.window(run)).is_none_or(|window| {
                         claimants.contains(&window.harness)
                             && one.row.started_at.is_some_and(|at| {
                                 at >= window.from - super::SLACK
@@ -92,6 +97,9 @@ impl Inquiry<'_> {
         excluded.sort_by(|one, other| {
             other.started_at.cmp(&one.started_at).then_with(|| one.native_id.cmp(&other.native_id))
         });
+        warnings.extend(assumed.into_iter().map(|run| {
+            format!("run {run}: its end is not recorded, so what it is credited with goes by an assumed one")
+        }));
         Ok(TrajectoriesView { trajectories, excluded, warnings })
     }
 
@@ -123,25 +131,25 @@ impl Inquiry<'_> {
     /// # Errors
     /// `unknown_session` with the nearest, `not_harvested`, or the store's.
     pub fn trajectory(&self, id: &str) -> Result<Telling, ErrorBody> {
-        let ledger = self.ledger(&AccountQuery::default()).map_err(|cause| cause.body())?;
-        let names: Vec<String> = ledger
+        let survey = self.survey(&AccountQuery::default()).map_err(|cause| cause.body())?;
+        let names: Vec<String> = survey
             .sessions()
             .iter()
             .map(|one| opaque_id(one.row.format, &one.row.store, &one.row.id))
             .collect();
         let part = id.to_ascii_lowercase();
         let meant = |at: &usize| {
-            ledger.sessions()[*at].row.id == id || id.len() >= LEAST_PART && names[*at].starts_with(&part)
+            survey.sessions()[*at].row.id == id || id.len() >= LEAST_PART && names[*at].starts_with(&part)
         };
         // One whose whole id it is comes before one that it is the beginning of.
-        let exact = (0..names.len()).filter(|at| names[*at] == part || ledger.sessions()[*at].row.id == id);
+        let exact = (0..names.len()).filter(|at| names[*at] == part || survey.sessions()[*at].row.id == id);
         let mut found: Vec<usize> = exact.collect();
         if found.is_empty() {
             found = (0..names.len()).filter(meant).collect();
         }
         match found.as_slice() {
-            [] => self.of_run(id, &ledger, &names),
-            [one] => self.session(*one, &ledger),
+            [] => self.of_run(id, &survey, &names),
+            [one] => self.session(*one, &survey),
             several => {
                 let shown: Vec<&str> = several.iter().take(NAMED).map(|at| names[*at].as_str()).collect();
                 let message = format!("`{}` may be any of {} trajectories", id.escape_debug(), several.len());
@@ -151,8 +159,8 @@ impl Inquiry<'_> {
         }
     }
 
-    fn session(&self, at: usize, ledger: &Ledger) -> Result<Telling, ErrorBody> {
-        let one = &ledger.sessions()[at];
+    fn session(&self, at: usize, survey: &Survey) -> Result<Telling, ErrorBody> {
+        let one = &survey.sessions()[at];
         let of = match &one.whose {
             Attribution::To(of) => of,
             Attribution::Excluded { claimants, reason } if claimants.iter().any(|name| self.harvested(name)) => {
@@ -164,7 +172,7 @@ impl Inquiry<'_> {
                 return Err(unknown(&one.row.id, &[]));
             }
         };
-        let harness = |run: &RunId| ledger.window(*run).map(|window| window.harness.clone());
+        let harness = |run: &RunId| survey.window(*run).map(|window| window.harness.clone());
         let open: Vec<(RunId, Evidence)> = of
             .iter()
             .filter(|(run, _)| harness(run).is_some_and(|name| self.harvested(&name)))
@@ -178,7 +186,7 @@ impl Inquiry<'_> {
         };
         let Some(name) = harness(run) else { return Err(unknown(&one.row.id, &[])) };
         Ok(Telling {
-            view: view(&one.row, ledger, *run, *evidence, &name),
+            view: view(&one.row, survey, *run, *evidence, &name),
             source: Source::Session {
                 place: SessionPlace {
                     format: one.row.format,
@@ -189,17 +197,17 @@ impl Inquiry<'_> {
                 top: one.top.clone(),
                 of: of.clone(),
                 open: open.iter().map(|(run, _)| *run).collect(),
-                facts: Box::new(ledger.facts().clone()),
+                facts: Box::new(survey.facts().clone()),
             },
         })
     }
 
     /// A run: its log, where its agent keeps nothing that is understood.
-    fn of_run(&self, id: &str, ledger: &Ledger, names: &[String]) -> Result<Telling, ErrorBody> {
+    fn of_run(&self, id: &str, survey: &Survey, names: &[String]) -> Result<Telling, ErrorBody> {
         let run = match self.store.run(id) {
             Ok(run) => run,
             Err(RunLookupError::Store(cause)) => return Err(cause.body()),
-            Err(_) => return Err(unknown(id, &self.open_names(ledger, names))),
+            Err(_) => return Err(unknown(id, &self.open_names(survey, names))),
         };
         let Some(declared) = self.declared.get(&run.harness).filter(|declared| declared.harvest) else {
             return Err(not_harvested(&run.harness));
@@ -223,10 +231,10 @@ impl Inquiry<'_> {
     }
 
     /// The opaque ids that may be told.
-    fn open_names(&self, ledger: &Ledger, names: &[String]) -> Vec<String> {
-        let told = |at: &usize| match &ledger.sessions()[*at].whose {
+    fn open_names(&self, survey: &Survey, names: &[String]) -> Vec<String> {
+        let told = |at: &usize| match &survey.sessions()[*at].whose {
             Attribution::To(of) => of.iter().any(|(run, _)| {
-                ledger.window(*run).is_some_and(|window| self.harvested(&window.harness))
+                survey.window(*run).is_some_and(|window| self.harvested(&window.harness))
             }),
             Attribution::Excluded { .. } | Attribution::Nobody => false,
         };
@@ -260,12 +268,12 @@ fn quoted(names: &[&str]) -> String {
 
 fn view(
     row: &SessionRow,
-    ledger: &Ledger,
+    survey: &Survey,
     run: RunId,
     evidence: Evidence,
     harness: &HarnessName,
 ) -> TrajectoryView {
-    let over = ledger.window(run).is_some_and(|window| window.to.is_some() || !window.live);
+    let over = survey.window(run).is_some_and(|window| window.to.is_some() || !window.live);
     TrajectoryView {
         id: opaque_id(row.format, &row.store, &row.id),
         harness: harness.clone(),

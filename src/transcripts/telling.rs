@@ -8,7 +8,7 @@ use camino::Utf8PathBuf;
 
 use super::read::{SessionPlace, read_session};
 use crate::base::{RunId, Wall};
-use crate::correlate::{Facts, owner};
+use crate::correlate::Facts;
 use crate::host::logs::{LogReader, Start};
 use crate::host::terminal::Plain;
 use crate::report::{Format as ReportFormat, Renderer};
@@ -50,10 +50,11 @@ impl Telling {
         match &self.source {
             Source::Session { place, of, open, facts, .. } => {
                 // What has no time of its own stands with what came before it.
+                let ledger = facts.prepare();
                 let mut last: Option<Wall> = self.view.started_at;
                 let told = read_session(place, Needs::Everything, &mut |event| {
                     last = event.at.or(last);
-                    let run = last.and_then(|at| owner(at, of, facts));
+                    let run = last.and_then(|at| ledger.owner(at, of));
                     if run.is_some_and(|run| open.contains(&run)) {
                         emit(event);
                     }

@@ -289,6 +289,8 @@ impl World {
             stop_timeout: Duration::from_secs(dice.roll(15)),
             keep_runs: 50,
             log_max_bytes: 1 << 20,
+            harvest: false,
+            budget: harnessd::config::Budget::default(),
             description: None,
             definition_hash: self.version.to_string(),
             launch_hash: self.version.to_string(),

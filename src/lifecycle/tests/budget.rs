@@ -3,6 +3,7 @@
 use super::*;
 use crate::lifecycle::Overspent;
 
+const KILLED: ExitStatus = ExitStatus::Signal(9);
 const SPENT: Overspent = Overspent::Tokens { spent: 1200, most: 1000 };
 
 /// USE-5: it is ended as by a timeout: with the stop signal, then by force, and its outcome says why.
@@ -25,7 +26,7 @@ fn an_overspent_run_is_ended_like_a_timeout() {
 fn what_was_decided_before_stands() {
     let mut rig = Rig::new(oneshot(RestartPolicy::No));
     let run = rig.start();
-    rig.report(good());
+    rig.tell(Event::Reported { run, report: good() });
     rig.tell(Event::Overspent { run, overspent: SPENT });
     assert_eq!(verdict(&rig.exit(KILLED)), Some((Outcome::Ok, None)));
 

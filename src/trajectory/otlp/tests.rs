@@ -144,7 +144,7 @@ fn ids_are_stable() {
     let id = |at: usize, key: &str| once[at][key].as_str().unwrap_or_default().to_owned();
     assert_eq!(
         [id(0, "traceId"), id(0, "spanId"), id(1, "spanId")],
-        ["TRACE", "CHAT", "ROOT"]
+        ["dcf65b05d356518bc35922713c36c516", "471be43884230009", "d11b008a18000b11"]
     );
     let other = spans(trace("s2", None), &events);
     assert_ne!((&once[0]["traceId"], &once[0]["spanId"]), (&other[0]["traceId"], &other[0]["spanId"]));

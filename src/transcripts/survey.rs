@@ -2,13 +2,13 @@
 //!
 //! Invariants: a sub-agent's session shares the fate of its topmost parent; a call counts for one run at most.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use camino::Utf8Path;
 use sha2::{Digest, Sha256};
 
 use crate::base::{RunId, Wall};
-use crate::correlate::{Attribution, Facts, Found, Window, attribute, owner};
+use crate::correlate::{Attribution, Facts, Found, Ledger, Peer, Window};
 use crate::host::clock;
 use crate::store::{AccountQuery, CallRow, SessionRow, Store, StoreError};
 use crate::trajectory::{Format, Kinship};
@@ -29,6 +29,8 @@ pub struct Circumstances {
     pub now: Wall,
     /// When the present daemon started, if one runs.
     pub daemon_started: Option<Wall>,
+    /// The runs that go on.
+    pub live: BTreeSet<RunId>,
 }
 
 /// A session and whose it is.
@@ -52,9 +54,9 @@ pub(super) struct Counted<'a> {
 impl Circumstances {
     /// As they are now.
     #[must_use]
-    pub fn present(home: &Utf8Path, daemon_started: Option<Wall>) -> Self {
+    pub fn present(home: &Utf8Path, daemon_started: Option<Wall>, live: BTreeSet<RunId>) -> Self {
         let physical = home.canonicalize_utf8().unwrap_or_else(|_| home.to_owned());
-        Self { home: Some(physical.into_string()), now: clock::now().wall, daemon_started }
+        Self { home: Some(physical.into_string()), now: clock::now().wall, daemon_started, live }
     }
 }
 
@@ -62,7 +64,7 @@ type Key = (Format, String, String);
 
 /// Sessions, windows and evidence as they are now.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct Survey {
     facts: Facts,
     sessions: Vec<Credited>,
     index: HashMap<Key, usize>,
@@ -81,22 +83,33 @@ pub fn opaque_id(format: Format, store: &str, native: &str) -> String {
     digits
 }
 
-impl Ledger {
+impl Survey {
     /// Reads the sessions that are asked for, and says whose they are.
-    pub(super) fn read(store: &Store, around: &Circumstances, query: &AccountQuery) -> Result<Self, StoreError> {
-        let facts = Facts {
+    pub(super) fn read(
+        store: &Store,
+        around: &Circumstances,
+        peers: Vec<Peer>,
+        query: &AccountQuery,
+    ) -> Result<Self, StoreError> {
+        let mut facts = Facts {
+            peers,
             home: around.home.clone(),
             now: around.now,
             daemon_started: around.daemon_started,
             ..store.facts()?
         };
+        for window in facts.windows.iter_mut().filter(|window| window.to.is_none()) {
+            window.live = around.live.contains(&window.run);
+        }
         let rows = store.sessions(query)?;
         let mut known = by_key(&rows);
         // A sub-agent may have gone on when its parent did not.
         let orphan = |row: &SessionRow| parent(row).is_some_and(|up| !known.contains_key(&up));
         let all = if rows.iter().any(orphan) { store.sessions(&AccountQuery::default())? } else { Vec::new() };
         known.extend(by_key(&all));
-        let sessions: Vec<Credited> = rows.iter().map(|row| credit(row, &known, &facts)).collect();
+        let ledger = facts.prepare();
+        let sessions: Vec<Credited> = rows.iter().map(|row| credit(row, &known, &ledger)).collect();
+        drop(ledger);
         let index = sessions.iter().enumerate().map(|(at, one)| (key(&one.row), at)).collect();
         let windows = facts.windows.iter().enumerate().map(|(at, window)| (window.run, at)).collect();
         Ok(Self { facts, sessions, index, windows })
@@ -117,9 +130,10 @@ impl Ledger {
     /// Goes through the calls that belong to runs.
     pub(super) fn count(&self, calls: &[CallRow], mut take: impl FnMut(Counted<'_>)) {
         let priced = self.priced(calls);
+        let ledger = self.facts.prepare();
         for call in calls {
             let Some((top, of)) = self.whose(call) else { continue };
-            let Some(run) = owner(call.at, of, &self.facts) else { continue };
+            let Some(run) = ledger.owner(call.at, of) else { continue };
             let Some(window) = self.window(run) else { continue };
             let covered = priced.get(&(call.format, call.store.as_str(), top)).is_some_and(|at| call.at <= *at);
             take(Counted { call, window, usage: usage_of(call, covered) });
@@ -187,7 +201,7 @@ fn topmost<'a>(row: &'a SessionRow, known: &HashMap<Key, &'a SessionRow>) -> (St
     (at.id.clone(), Some(at))
 }
 
-fn credit(row: &SessionRow, known: &HashMap<Key, &SessionRow>, facts: &Facts) -> Credited {
+fn credit(row: &SessionRow, known: &HashMap<Key, &SessionRow>, ledger: &Ledger<'_>) -> Credited {
     let (top, above) = topmost(row, known);
     let from = above.unwrap_or(row);
     let found = Found {
@@ -197,5 +211,5 @@ fn credit(row: &SessionRow, known: &HashMap<Key, &SessionRow>, facts: &Facts) ->
         cwd: from.cwd.clone(),
         started_at: from.started_at,
     };
-    Credited { row: row.clone(), top, whose: attribute(&found, facts) }
+    Credited { row: row.clone(), top, whose: ledger.attribute(&found) }
 }
