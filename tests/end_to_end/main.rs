@@ -28,5 +28,6 @@ mod store;
 mod support;
 mod terminal;
 mod tour;
+mod trajectories;
 mod traps;
 mod validating;
