@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `oneshot`/`resident` `.argument` and `.stdin` | `{prompt}` (in `argument`, once); `{options}` (of a one-shot that of `outcome` first), `{skills}`, `{quieten}`, each an element of its own that stands for a list |
 //! | `args` and `env` of `.model`, `.max_turns` | `{value}` |
-//! | `.session_id`, `.resume`, `.fork` | `{session}` |
+//! | `.session_id`, `.resume`, `.fork` | `{session}`; in `.fork`, where the copy can be told an id, `{fresh}` too |
 //! | `skills.target`, `.args`, `.env`, `.json_args`, `.json_env`, `.documents` | `{private}`, the harness's own directory |
 //! | `skills.hide.args`, `.json_args`, `.json_env` | `{hidden}`, an object from names to words, or the list of `entry`s |
 //! | `skills.hide.entry` | `{path}`, as a TOML string |
@@ -30,6 +30,7 @@ mod options;
 mod place;
 mod registry;
 mod secrets;
+mod session;
 mod shape;
 mod skills;
 mod synthesis;
@@ -43,6 +44,7 @@ pub use model::Adapter;
 pub use options::{Fulfilment, OptionKey, PromptOptions};
 pub use registry::{Registry, TableProblem};
 pub use secrets::{masked, masked_value};
+pub use session::Session;
 pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
 pub use synthesis::{Invocation, Synthesis};
 pub use view::{AgentView, Supports};

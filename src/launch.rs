@@ -14,5 +14,5 @@ mod trail;
 pub use beside::{Conditions, check_spec, notice_spec, version_spec};
 pub use environment::{Surroundings, log_file, login_files};
 pub use error::LaunchError;
-pub use prepare::{Prepared, is_quick, prepare, shown_command, workdir};
+pub use prepare::{Chosen, Prepared, is_quick, prepare, shown_command, workdir};
 pub use skills::{skills_job, skills_view, withdraw_skills};

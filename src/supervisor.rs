@@ -34,7 +34,7 @@ use asks::Asks;
 use queue::Queue;
 use slot::Slot;
 
-pub use message::{Effect, Event, Remembered, Rest, Ticket};
+pub use message::{Effect, Event, Remembered, Rest, Ticket, Wish};
 pub use snapshot::{Remnant, Snapshot};
 
 /// How far the real-time clock may lag before it counts as having gone back,
@@ -64,6 +64,8 @@ pub struct Supervisor {
 struct Turn {
     now: Now,
     effects: Vec<Effect>,
+    /// In which session what is being started is to work.
+    session: Option<Wish>,
     /// Runs that joined the queue.
     joined: Vec<RunId>,
     /// Runs whose launch was taken back while they waited.
@@ -95,7 +97,7 @@ impl Supervisor {
     /// Takes an event; answers with what is to be done, in order.
     pub fn handle(&mut self, event: Event, now: Now) -> Vec<Effect> {
         let (joined, withdrawn, idle) = (Vec::new(), Vec::new(), Vec::new());
-        let mut turn = Turn { now, effects: Vec::new(), joined, withdrawn, idle };
+        let mut turn = Turn { now, effects: Vec::new(), session: None, joined, withdrawn, idle };
         if self.clock_went_back(now) {
             self.plan_anew(&mut turn);
             self.queue.follow_clock_back(now.wall);
@@ -103,7 +105,8 @@ impl Supervisor {
         match event {
             Event::Boot { configuration, remembered } => self.boot(&configuration, remembered, &mut turn),
             Event::Configure(configuration) => self.configure(&configuration, &mut turn),
-            Event::Start { ticket, names, wait } => {
+            Event::Start { ticket, names, wait, session } => {
+                turn.session = session;
                 self.each(ticket, names, wait, Self::start_one, &mut turn);
             }
             Event::Stop { ticket, names, wait } => self.each(ticket, names, wait, Self::stop_one, &mut turn),

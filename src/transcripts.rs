@@ -3,23 +3,32 @@
 //! Invariants: every store is opened for reading only; what cannot be read is said by name and stops
 //! nothing else; memory is bounded by one line and one decoder a stream.
 
-mod survey;
+mod book;
+mod cursors;
+mod files;
 mod follow;
+mod gather;
 mod inquiry;
 mod listing;
 mod read;
+mod rows;
 mod settle;
+mod stream;
+mod survey;
 mod telling;
 
 use std::time::Duration;
 
-pub use survey::{Circumstances, opaque_id};
 pub use follow::{Follower, Look, Subject, Warning};
 pub use inquiry::{Declared, Inquiry};
 pub use listing::Wanted;
 pub use read::{ReadError, SessionPlace, read_session};
 pub use settle::settle;
+pub use survey::{Circumstances, opaque_id};
 pub use telling::Telling;
 
 /// How far the times of a run and of its sessions may lie apart (COR-1).
 const SLACK: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ mod frame;
 mod message;
 mod record;
 mod request;
+mod session;
 mod trail;
 mod trajectories;
 mod view;
@@ -17,6 +18,7 @@ pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
 pub use record::{Launched, Record};
 pub use request::decode_request;
+pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
 pub use trajectories::{
     By, ExcludedView, Origin, ParentView, RunView, TrajectoriesView, TrajectoryView, UsageKey, UsageRow, UsageView,

@@ -231,7 +231,8 @@ impl Checker<'_> {
         for (key, words) in
             [("session_id", &launch.session_id), ("resume", &launch.resume), ("fork", &launch.fork)]
         {
-            self.at(key).words(words, &["session"]);
+            let known: &[&str] = if key == "fork" { &["session", "fresh"] } else { &["session"] };
+            self.at(key).words(words, known);
         }
         let splices = splices(adapter, launch, oneshot);
         for (key, words, prompts) in [("argument", &launch.argument, 1), ("stdin", &launch.stdin, 0)] {
@@ -283,5 +284,6 @@ fn splices(adapter: &Adapter, launch: &Launch, for_oneshot: bool) -> Vec<(&'stat
         let hides = |hide: &Hide| !hide.args.is_empty() || !hide.json_args.is_empty();
         !skills.args.is_empty() || !skills.json_args.is_empty() || skills.hide.as_ref().is_some_and(hides)
     });
-    vec![("options", options || reported), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
+    let session = [&launch.session_id, &launch.resume, &launch.fork].iter().any(|words| !words.is_empty());
+    vec![("options", options || reported || session), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
 }

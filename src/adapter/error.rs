@@ -65,6 +65,14 @@ pub enum SynthesisError {
         /// The option.
         option: OptionKey,
     },
+    /// The agent cannot be told to work in an earlier session.
+    #[error("adapter `{adapter}` has no means to {verb} a session like this")]
+    NoSession {
+        /// The adapter's id.
+        adapter: String,
+        /// What was asked for.
+        verb: &'static str,
+    },
     /// `{workdir}` is used and there is none.
     #[error("argument `{argument}` uses `{{workdir}}`, but the harness has no `workdir`")]
     NoWorkdir {

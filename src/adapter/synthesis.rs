@@ -14,6 +14,7 @@ use super::model::{Adapter, JsonVariables, Launch};
 use super::options::{PromptOptions, spell};
 use super::place::resolve;
 use super::secrets::masked;
+use super::session::{Session, without_prompt};
 use super::skills::{Handover, Told, hand_over};
 use super::template::{fill, holes};
 
@@ -37,6 +38,9 @@ pub struct Invocation<'a> {
     pub workdir: Option<&'a Utf8Path>,
     /// The finished projection.
     pub skills: Option<Handover<'a>>,
+    /// The session; none: whichever the agent takes. A resident agent that goes on with one, or with a copy
+    /// of one, is not given its prompt again.
+    pub session: Option<Session<'a>>,
 }
 
 /// What is to be executed.
@@ -56,6 +60,8 @@ pub struct Synthesis {
     pub documents: Vec<(String, String)>,
     /// The format of the machine-readable output that is asked for.
     pub report: Option<String>,
+    /// The id of the session that the agent will work in, where it is told one.
+    pub session: Option<String>,
 }
 
 /// A command and how it is shown, word beside word.
@@ -124,11 +130,13 @@ impl Adapter {
         let mut env = self.quieten.env.clone();
         let mut stdin = None;
         let mut report = None;
+        let told_session = self.session_words(wanted)?;
         match wanted.prompt {
             None => {
                 let mut args = plain_args(wanted)?;
                 take_documents(&mut told.json_args, &mut args);
                 words.push_all(told.words());
+                words.push_all(told_session.words);
                 words.push_all(args);
             }
             Some(prompt) => {
@@ -140,13 +148,22 @@ impl Adapter {
                     options.args.splice(0..0, outcome.args.iter().cloned());
                     report = Some(outcome.format.clone());
                 }
+                options.args.splice(0..0, told_session.words);
                 // Of one flag given twice an agent may heed the last alone.
                 let (shared, alone): (JsonVariables, JsonVariables) =
                     options.json_args.into_iter().partition(|(flag, _)| told.json_args.contains_key(flag));
                 join_documents(&mut told.json_args, &shared);
                 let documents = alone.into_iter().flat_map(|(flag, value)| [flag, value.to_string()]);
                 options.args.extend(documents);
-                for word in if by_stdin { &launch.stdin } else { &launch.argument } {
+                let form = if by_stdin { &launch.stdin } else { &launch.argument };
+                let unprompted;
+                let (form, by_stdin) = if wanted.goes_on() {
+                    unprompted = without_prompt(if launch.argument.is_empty() { form } else { &launch.argument });
+                    (&unprompted, false)
+                } else {
+                    (form, by_stdin)
+                };
+                for word in form {
                     match word.as_str() {
                         "{options}" => words.push_all(options.args.iter().cloned()),
                         "{skills}" => words.push_all(told.words()),
@@ -162,7 +179,8 @@ impl Adapter {
         env.extend(told.json_env.into_iter().map(|(name, value)| (name, value.to_string())));
         let Words { argv, shown } = words;
         bounded(&argv, &env)?;
-        Ok(Synthesis { argv, shown: masked(shown), env, json, stdin, documents: told.documents, report })
+        let (session, documents) = (told_session.id, told.documents);
+        Ok(Synthesis { argv, shown: masked(shown), env, json, stdin, documents, report, session })
     }
 
     /// The template for a prompt, and whether it goes by standard input.

@@ -4,6 +4,7 @@ mod argv;
 mod overlay;
 mod prompt;
 mod registry;
+mod session;
 mod skills;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ fn one_shot<'a>(prompt: &'a str, options: &'a PromptOptions) -> Invocation<'a> {
         options,
         workdir: None,
         skills: None,
+        session: None,
     }
 }
 
@@ -41,6 +43,7 @@ fn command<'a>(program: &'a str, args: &'a [String]) -> Invocation<'a> {
         options: &PLAIN,
         workdir: Some(Utf8Path::new("/w")),
         skills: None,
+        session: None,
     }
 }
 

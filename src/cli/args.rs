@@ -47,7 +47,7 @@ pub(super) enum Verb {
     /// Show one harness in full: definition, command, skills
     Describe(NameArgs),
     /// Start harnesses
-    Start(TargetArgs),
+    Start(StartArgs),
     /// Stop harnesses with everything they started
     Stop(TargetArgs),
     /// Stop and start harnesses
@@ -129,6 +129,19 @@ pub(super) struct TargetArgs {
     /// Wait: `start` until it runs (a one-shot: until its run has ended), `stop` until nothing of it is alive
     #[arg(long)]
     pub(super) wait: bool,
+}
+
+/// Arguments of `start`.
+#[derive(Debug, Args)]
+pub(super) struct StartArgs {
+    #[command(flatten)]
+    pub(super) target: TargetArgs,
+    /// Go on with a session of the harness's own: the one of this id, else its last one
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, conflicts_with_all = ["all", "fork"])]
+    pub(super) resume: Option<Option<String>>,
+    /// Work in a copy of a session of the harness's own: of the one of this id, else of its last one
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, conflicts_with = "all")]
+    pub(super) fork: Option<Option<String>>,
 }
 
 /// Arguments of `validate`.

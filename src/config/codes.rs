@@ -40,6 +40,8 @@ codes! {
     NEEDS_PROMPT = "needs_prompt", "the key needs a prompt";
     UNFULFILLABLE = "unfulfillable", "the agent has no means to do what the key asks";
     NEEDS_ONESHOT = "needs_oneshot", "the key needs a one-shot";
+    NEEDS_RESIDENT = "needs_resident", "the key needs a resident harness";
+    NEEDS_WORKDIR = "needs_workdir", "the key needs a `workdir`";
     NEEDS_SCHEDULE = "needs_schedule", "the key needs a `schedule`";
     NEEDS_CHECK = "needs_check", "the key needs a `check`";
     ENABLED_WITH_SCHEDULE = "enabled_with_schedule", "`enabled = true` beside a `schedule`";

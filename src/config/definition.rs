@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Context;
 use super::fit::SCHEDULED_TIMEOUT;
-use super::model::{Declared, Harness, PromptSource, Watch, Work};
+use super::model::{Budget, Declared, Harness, PromptSource, Watch, Work};
 use crate::adapter::{masked, masked_value};
 use crate::base::{duration_text, signal_name};
 
@@ -25,6 +25,7 @@ enum Shown<'a> {
     Time(Duration),
     List(&'a [&'a str]),
     Table(&'a BTreeMap<String, String>),
+    Budget(Budget),
 }
 
 /// What takes the resolved keys one after the other.
@@ -45,6 +46,11 @@ pub fn definition_json(harness: &Harness) -> Value {
             Shown::Table(table) => {
                 let shown = table.iter().map(|(name, value)| (name, masked_value(name, value)));
                 json!(shown.collect::<BTreeMap<_, _>>())
+            }
+            Shown::Budget(Budget { max_cost_usd, max_tokens }) => {
+                let cost = max_cost_usd.map(|cost| ("max_cost_usd", json!(cost)));
+                let tokens = max_tokens.map(|tokens| ("max_tokens", json!(tokens)));
+                json!(cost.into_iter().chain(tokens).collect::<BTreeMap<_, _>>())
             }
         };
         all.insert(key.to_owned(), value);
@@ -140,8 +146,15 @@ fn other_keys(harness: &Harness, put: Sink<'_>) {
         put("exclusive", Shown::Switch(harness.exclusive));
     }
     put("restart", Shown::Text(&harness.restart().to_string()));
+    if !harness.oneshot() {
+        put("resume", Shown::Switch(harness.resume));
+    }
     put("restart_delay", Shown::Time(harness.restart_delay));
     put("enabled", Shown::Switch(harness.enabled));
+    put("harvest", Shown::Switch(harness.harvest));
+    if let Some(budget) = harness.budget {
+        put("budget", Shown::Budget(budget));
+    }
     put("keep_runs", Shown::Number(harness.keep_runs.into()));
     if let Some(description) = &harness.description {
         put("description", Shown::Text(description));
@@ -199,6 +212,12 @@ fn value_into(hasher: &mut Sha256, key: &str, value: Shown<'_>) {
             for (name, text) in table {
                 text_into(hasher, name);
                 text_into(hasher, text);
+            }
+        }
+        Shown::Budget(Budget { max_cost_usd, max_tokens }) => {
+            for bits in [max_cost_usd.map(f64::to_bits), max_tokens] {
+                hasher.update([u8::from(bits.is_some())]);
+                hasher.update(bits.unwrap_or_default().to_le_bytes());
             }
         }
     }

@@ -21,8 +21,10 @@ use crate::adapter::{Adapter, Fulfilment, Invocation, OptionKey, PromptOptions, 
 use crate::base::{Diagnostic, size_text};
 
 mod mode;
+mod resume;
 
 pub(super) use mode::{SCHEDULED_TIMEOUT, mode};
+pub(super) use resume::resume;
 
 /// Which agent is run, and by which program.
 pub(super) struct Chosen {
@@ -260,7 +262,7 @@ pub(super) fn rehearse(
         Work::Prompt { program, options, .. } => (program, &[][..], Some("x"), options, "prompt_file"),
     };
     let program = program.as_deref();
-    let wanted = Invocation { program, args, prompt, resident, options, workdir, skills: None };
+    let wanted = Invocation { program, args, prompt, resident, options, workdir, skills: None, session: None };
     if let Err(error) = adapter.synthesize(&wanted) {
         let place = if scope.has(key) { scope.key(&[key]) } else { scope.header() };
         let help = match error {

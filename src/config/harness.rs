@@ -17,7 +17,7 @@ use super::document::File;
 use super::fit;
 use super::keys::HARNESS_KEYS;
 use super::layers::{Layer, dict_of, extract};
-use super::model::{Declared, Harness, Mode, Origin, Project};
+use super::model::{Budget, Declared, Harness, Mode, Origin, Project};
 use super::path::{plain, resolve};
 use super::raw::RawHarness;
 use super::scalar::Element;
@@ -134,6 +134,7 @@ struct Parts {
     work: super::Work,
     mode: Mode,
     enabled: bool,
+    resume: bool,
     tty: bool,
     workdir: Option<Utf8PathBuf>,
 }
@@ -154,17 +155,23 @@ fn build(
     let workdir = path_of(raw.workdir.as_deref(), shared.file, context.home)
         .or_else(|| shared.project.as_ref().map(|project| project.root.clone()));
     let work = fit::work(raw, chosen, given, options, shared.file, context.home)?;
-    fit::rehearse(scope, &adapter, &work, matches!(mode, Mode::Resident { .. }), workdir.as_deref());
-    let tty = raw.tty.unwrap_or_else(|| match mode {
-        Mode::Resident { .. } => adapter.resident_tty(),
-        Mode::OneShot { .. } => false,
-    });
-    Some(Parts { adapter, work, mode, enabled, tty, workdir })
+    let resident = matches!(mode, Mode::Resident { .. });
+    let resume = fit::resume(scope, raw, &adapter, !resident, workdir.as_deref());
+    fit::rehearse(scope, &adapter, &work, resident, workdir.as_deref());
+    let tty = raw.tty.unwrap_or_else(|| resident && adapter.resident_tty());
+    Some(Parts { adapter, work, mode, enabled, resume, tty, workdir })
 }
 
 /// The path that a key holds; a wrong one has been reported.
 fn path_of(text: Option<&str>, file: &File, home: &Utf8Path) -> Option<Utf8PathBuf> {
     text.and_then(|text| resolve(text, &file.dir, home).ok())
+}
+
+/// Its bounds; a table without any bounds nothing.
+fn budget(raw: &RawHarness) -> Option<Budget> {
+    let raw = raw.budget.as_ref()?;
+    let (max_cost_usd, max_tokens) = (raw.max_cost_usd.map(|amount| amount.0), raw.max_tokens);
+    (max_cost_usd.is_some() || max_tokens.is_some()).then_some(Budget { max_cost_usd, max_tokens })
 }
 
 fn assemble(
@@ -200,13 +207,14 @@ fn assemble(
         exclusive: raw.exclusive == Some(true) && matches!(parts.mode, Mode::OneShot { .. }),
         memory_max: raw.memory_max.as_ref().map(|memory| memory.0.0),
         cpu_weight: raw.cpu_weight.map(|weight| weight.0),
+        resume: parts.resume,
+        harvest: raw.harvest == Some(true),
+        budget: budget(raw),
         tty: parts.tty,
         stop_signal: raw.stop_signal.as_ref().map_or(15, |signal| signal.0.0),
         stop_timeout: raw.stop_timeout.as_ref().map_or(Duration::from_secs(10), |pause| pause.0.0),
         keep_runs: raw.keep_runs.unwrap_or(50),
         log_max_bytes: raw.log_max_bytes.as_ref().map_or(64 << 20, |size| size.0.0),
-        harvest: false,
-        budget: super::model::Budget::default(),
         description: raw.description.clone(),
         mode: parts.mode,
         definition_hash: String::new(),

@@ -56,6 +56,7 @@ pub(super) const HARNESS_KEYS: &[Key] = &[
     key("exclusive", SWITCH, "exclusive = true"),
     later("mcp", SWITCH, "mcp = true"),
     key("restart", "`no`, `always`, `unless-stopped` or `on-failure`", r#"restart = "on-failure""#),
+    key("resume", SWITCH, "resume = true"),
     key("restart_delay", "a duration or a number of seconds", r#"restart_delay = "5s""#),
     key("enabled", SWITCH, "enabled = true"),
     key("workdir", "a path", r#"workdir = "~/src/app""#),
@@ -63,14 +64,14 @@ pub(super) const HARNESS_KEYS: &[Key] = &[
     key("env", "a table of strings", r#"env = { RUST_LOG = "info" }"#),
     key("skill_paths", "a list of paths", r#"skill_paths = ["~/work/skills"]"#),
     key("use_default_skill_paths", SWITCH, "use_default_skill_paths = false"),
-    later("harvest", SWITCH, "harvest = true"),
+    key("harvest", SWITCH, "harvest = true"),
     later("mcp_allow", "a list of `read` and `write`", r#"mcp_allow = ["read"]"#),
     key("tty", SWITCH, "tty = false"),
     key("stop_signal", "the name of a signal", r#"stop_signal = "INT""#),
     key("stop_timeout", DURATION, r#"stop_timeout = "10s""#),
     key("memory_max", "a size of at least 1 MiB", r#"memory_max = "2 GiB""#),
     key("cpu_weight", "an integer from 1 to 10000", "cpu_weight = 50"),
-    later("budget", "a table", "budget = { max_cost_usd = 2.5 }"),
+    key("budget", "a table", "budget = { max_cost_usd = 2.5 }"),
     key("keep_runs", NATURAL, "keep_runs = 50"),
     key("log_max_bytes", "a size", r#"log_max_bytes = "64 MiB""#),
     key("description", "a string", r#"description = "nightly sweep""#),
@@ -78,8 +79,8 @@ pub(super) const HARNESS_KEYS: &[Key] = &[
 
 /// The keys of `[harness.NAME.budget]`.
 pub(super) const BUDGET_KEYS: &[Key] = &[
-    later("max_cost_usd", "an amount of at least 0", "max_cost_usd = 2.5"),
-    later("max_tokens", "an integer of at least 0", "max_tokens = 200000"),
+    key("max_cost_usd", "an amount of at least 0", "max_cost_usd = 2.5"),
+    key("max_tokens", "an integer of at least 0", "max_tokens = 200000"),
 ];
 
 /// The keys of `[daemon]`.

@@ -97,6 +97,15 @@ impl Default for Watch {
     }
 }
 
+/// What a run may use, by what its agent reports (USE-5).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Budget {
+    /// US dollars.
+    pub max_cost_usd: Option<f64>,
+    /// Tokens, of prompts and completions together.
+    pub max_tokens: Option<u64>,
+}
+
 /// A command that tells whether a run did what it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
@@ -218,15 +227,6 @@ pub enum Declared {
     Project,
 }
 
-/// What one run may use; compared with what its agent states (USE-5).
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Budget {
-    /// US dollars.
-    pub max_cost_usd: Option<f64>,
-    /// Tokens of prompts and completions.
-    pub max_tokens: Option<u64>,
-}
-
 /// One harness, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Harness {
@@ -244,6 +244,8 @@ pub struct Harness {
     pub mode: Mode,
     /// Start at boot.
     pub enabled: bool,
+    /// A resident agent goes on with its own last session when it is started again (TRJ-8).
+    pub resume: bool,
     /// Base of the restart backoff.
     pub restart_delay: Duration,
     /// Absolute working directory; none: see LIF-7.
@@ -264,6 +266,10 @@ pub struct Harness {
     pub memory_max: Option<u64>,
     /// Weight of a run's share of the processors (1 to 10,000), where cgroups are delegated.
     pub cpu_weight: Option<u32>,
+    /// Whether its trajectories may be listed and read (TRJ-6).
+    pub harvest: bool,
+    /// A run that has used more than this is stopped; at least one of its bounds is set.
+    pub budget: Option<Budget>,
     /// Run under a pseudo-terminal.
     pub tty: bool,
     /// The signal's number (15 for `TERM`).
@@ -274,10 +280,6 @@ pub struct Harness {
     pub keep_runs: u32,
     /// Bound of one run's log.
     pub log_max_bytes: u64,
-    /// Whether its trajectories may be listed and read (TRJ-6).
-    pub harvest: bool,
-    /// What one run may use.
-    pub budget: Budget,
     /// For people.
     pub description: Option<String>,
     /// SHA-256 (hex) of every resolved key.

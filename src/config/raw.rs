@@ -45,6 +45,7 @@ pub(super) struct RawHarness {
     #[serde(rename = "mcp")]
     _mcp: Option<bool>,
     pub(super) restart: Option<Parsed<RestartPolicy>>,
+    pub(super) resume: Option<bool>,
     pub(super) restart_delay: Option<Parsed<Delay>>,
     pub(super) enabled: Option<bool>,
     pub(super) workdir: Option<String>,
@@ -52,16 +53,14 @@ pub(super) struct RawHarness {
     pub(super) env: Option<BTreeMap<String, Element>>,
     pub(super) skill_paths: Option<Vec<Element>>,
     pub(super) use_default_skill_paths: Option<bool>,
-    #[serde(rename = "harvest")]
-    _harvest: Option<bool>,
+    pub(super) harvest: Option<bool>,
     pub(super) mcp_allow: Option<Vec<Element>>,
     pub(super) tty: Option<bool>,
     pub(super) stop_signal: Option<Parsed<Signal>>,
     pub(super) stop_timeout: Option<Parsed<Pause>>,
     pub(super) memory_max: Option<Parsed<Memory>>,
     pub(super) cpu_weight: Option<Weight>,
-    #[serde(rename = "budget")]
-    _budget: Option<RawBudget>,
+    pub(super) budget: Option<RawBudget>,
     pub(super) keep_runs: Option<u32>,
     pub(super) log_max_bytes: Option<Parsed<Size>>,
     pub(super) description: Option<String>,
@@ -70,11 +69,9 @@ pub(super) struct RawHarness {
 /// `[harness.NAME.budget]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct RawBudget {
-    #[serde(rename = "max_cost_usd")]
-    _max_cost_usd: Option<Amount>,
-    #[serde(rename = "max_tokens")]
-    _max_tokens: Option<u64>,
+pub(super) struct RawBudget {
+    pub(super) max_cost_usd: Option<Amount>,
+    pub(super) max_tokens: Option<u64>,
 }
 
 /// `[daemon]`; what has a built-in default is always present after merging.

@@ -11,8 +11,8 @@ use crate::config::Harness;
 use crate::host::logs::{self, LogWriter};
 use crate::host::process::{SpawnError, spawn_into};
 use crate::host::run_lock::RunLockError;
-use crate::launch::{Conditions, LaunchError, Prepared, is_quick, log_file, prepare};
-use crate::supervisor::{Effect, Event, Ticket};
+use crate::launch::{Chosen, Conditions, LaunchError, Prepared, is_quick, log_file, prepare};
+use crate::supervisor::{Effect, Event, Ticket, Wish};
 use crate::wire::{self, ErrorBody, ErrorCode, EventKind, Launched, Record, Reply, Run};
 
 /// Starts in one turn.
@@ -26,6 +26,7 @@ pub(super) struct Start {
     pub(super) run: RunId,
     pub(super) harness: Arc<Harness>,
     pub(super) trigger: Trigger,
+    pub(super) session: Option<Wish>,
 }
 
 impl Daemon {
@@ -85,8 +86,8 @@ impl Daemon {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Record(record) => self.commit(vec![record]),
-            Effect::Launch { run, harness, trigger, .. } => {
-                self.carried.push_back(Start { run, harness, trigger });
+            Effect::Launch { run, harness, trigger, session, attempt: _ } => {
+                self.carried.push_back(Start { run, harness, trigger, session });
             }
             Effect::Cancel { run } => self.cancel(run),
             Effect::StopTree { run } => self.stop_tree(run),
@@ -100,7 +101,7 @@ impl Daemon {
         }
     }
 
-    fn launch(&mut self, Start { run, harness, trigger }: Start) {
+    fn launch(&mut self, Start { run, harness, trigger, session }: Start) {
         // A paid prompt may run twice after a crash if its slot is not on the disk.
         if let (Trigger::Schedule | Trigger::CatchUp, Some(trouble)) = (trigger, &self.store_trouble) {
             let cause = format!("its slot cannot be claimed: {trouble}");
@@ -123,11 +124,11 @@ impl Daemon {
         }
         self.live.insert(run, Live::preparing(Arc::clone(&harness)));
         let stale = self.stale_runs(run, &harness.name);
-        if stale.is_empty() && is_quick(&harness) {
-            let prepared = prepare(&harness, run, &self.around);
+        if stale.is_empty() && session.is_none() && is_quick(&harness) {
+            let prepared = prepare(&harness, run, &self.around, &Chosen::Fresh);
             self.start(run, prepared);
         } else {
-            self.workers.prepare(run, stale, harness, Arc::clone(&self.around));
+            self.workers.prepare(run, stale, harness, session, Arc::clone(&self.around));
         }
     }
 

@@ -192,7 +192,7 @@ impl Daemon {
     fn budget(&self, run: RunId) -> Budget {
         let followed = self.following.runs.get(&run).filter(|followed| followed.to.is_none());
         let declared = followed.and_then(|followed| self.supervisor.harness(&followed.harness));
-        declared.map_or_else(Budget::default, |harness| harness.budget)
+        declared.and_then(|harness| harness.budget).unwrap_or_default()
     }
 
     /// Takes what a look brought; none: the worker failed.

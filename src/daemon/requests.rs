@@ -64,7 +64,9 @@ impl Daemon {
             Op::Status => status::answer(self),
             Op::List => list::answer(self),
             Op::Describe { name } => describe::answer(self, asked, &name),
-            Op::Start { names, all, wait } => start::answer(self, asked, &names, all, wait),
+            Op::Start { names, all, wait, resume, fork } => {
+                start::answer(self, asked, start::Start { names: &names, all, wait, resume, fork })
+            }
             Op::Stop { names, all, wait } => stop::answer(self, asked, &names, all, wait),
             Op::Restart { names, all, wait } => restart::answer(self, asked, &names, all, wait),
             Op::Reload => reload::answer(self, asked),

@@ -17,6 +17,7 @@ use super::answers::{self, Answers};
 use super::inquiries::{self, Asks, Desk};
 use super::lost::{closed, end_stale};
 use super::recording::sweep;
+use super::sessions::{Sought, find, prepare_in};
 use super::state::Daemon;
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
@@ -25,10 +26,10 @@ use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::signals::leave_to_the_loop;
 use crate::launch::{
-    LaunchError, Prepared, Surroundings, prepare, shown_command, skills_view, withdraw_skills, workdir,
+    LaunchError, Prepared, Surroundings, shown_command, skills_view, withdraw_skills, workdir,
 };
 use crate::loader::{self, Selection};
-use crate::supervisor::Ticket;
+use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
 use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source, Usage};
 
@@ -38,8 +39,15 @@ const STACK: usize = 512 * 1024;
 
 /// What a worker is asked.
 enum Question {
-    Prepare { run: RunId, stale: Vec<Run>, harness: Arc<Harness>, around: Arc<Surroundings> },
+    Prepare {
+        run: RunId,
+        stale: Vec<Run>,
+        harness: Arc<Harness>,
+        session: Option<Wish>,
+        around: Arc<Surroundings>,
+    },
     Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
+    Find { sought: Sought, state: Utf8PathBuf, home: Utf8PathBuf },
     Head { run: RunId, dir: Utf8PathBuf },
     Load { selection: Selection, around: Arc<Surroundings> },
     Sweep { state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall },
@@ -54,6 +62,7 @@ enum Question {
 pub(super) enum Answer {
     Prepared { run: RunId, stale: Vec<Run>, prepared: Result<Box<Prepared>, LaunchError> },
     Withdrawn { harness: HarnessName, trouble: Option<String> },
+    Found { sought: Sought, found: Result<Wish, ErrorBody> },
     Head { run: RunId, commit: Option<String> },
     Loaded(Box<Loaded>),
     Swept(Result<usize, String>),
@@ -108,10 +117,11 @@ impl Workers {
         run: RunId,
         stale: Vec<Run>,
         harness: Arc<Harness>,
+        session: Option<Wish>,
         around: Arc<Surroundings>,
     ) {
         let shared = harness.adapter.shares_target().then(|| workdir(&harness, &around));
-        let question = Question::Prepare { run, stale, harness, around };
+        let question = Question::Prepare { run, stale, harness, session, around };
         let Some(place) = shared else { return self.ask(question) };
         let busy = self.sharing.values().any(|other| *other == place);
         self.sharing.insert(run, place.clone());
@@ -120,6 +130,11 @@ impl Workers {
         } else {
             self.ask(question);
         }
+    }
+
+    /// Finds the session that a harness is to be started in.
+    pub(super) fn find(&mut self, sought: Sought, state: Utf8PathBuf, home: Utf8PathBuf) {
+        self.ask(Question::Find { sought, state, home });
     }
 
     /// A preparation is answered: the next one for the same target can be asked.
@@ -247,6 +262,10 @@ impl Question {
             Self::Withdraw { harness, .. } => {
                 Answer::Withdrawn { harness: harness.name.clone(), trouble: Some(trouble) }
             }
+            Self::Find { sought, .. } => {
+                let found = Err(ErrorBody::new(ErrorCode::Internal, trouble));
+                Answer::Found { sought: sought.clone(), found }
+            }
             Self::Head { run, .. } => Answer::Head { run: *run, commit: None },
             Self::Sweep { .. } => Answer::Swept(Err(trouble)),
             Self::Load { selection, .. } => {
@@ -265,13 +284,18 @@ impl Question {
 
 fn answer(question: Question) -> Answer {
     match question {
-        Question::Prepare { run, stale, harness, around } => {
+        Question::Prepare { run, stale, harness, session, around } => {
             end_stale(&stale);
-            Answer::Prepared { run, stale, prepared: prepare(&harness, run, &around).map(Box::new) }
+            let prepared = prepare_in(session.as_ref(), &harness, run, &around);
+            Answer::Prepared { run, stale, prepared: prepared.map(Box::new) }
         }
         Question::Withdraw { harness, around } => {
             let trouble = withdraw_skills(&harness, &around).err().map(|cause| cause.to_string());
             Answer::Withdrawn { harness: harness.name.clone(), trouble }
+        }
+        Question::Find { sought, state, home } => {
+            let found = find(&sought, &state, &home);
+            Answer::Found { sought, found }
         }
         Question::Head { run, dir } => {
             let commit = Repository::holding(&dir).as_ref().and_then(Repository::head);
@@ -329,6 +353,7 @@ impl Daemon {
                 warn!(%harness, cause, "the skills of a removed harness stay where they are");
             }
             Answer::Withdrawn { .. } => {}
+            Answer::Found { sought, found } => self.found(sought, found),
             Answer::Head { run, commit } => self.head_read(run, commit),
             Answer::Loaded(loaded) => self.loaded(*loaded),
             Answer::Swept(Ok(0)) => {}

@@ -5,13 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use sha2::{Digest, Sha256};
 
 use super::beside::find;
 use super::environment::{Surroundings, child_environment, skill_facts, text_of};
 use super::error::LaunchError;
 use super::skills::{handed_dir, skills_job};
 use super::trail::trail;
-use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Synthesis, TargetKind};
+use crate::adapter::{Handover, Invocation, NativeSkill, PromptOptions, Session, Synthesis, TargetKind};
 use crate::base::{RunId, duration_text};
 use crate::config::{Harness, PromptSource, Work};
 use crate::host::git::Repository;
@@ -43,6 +44,36 @@ pub struct Prepared {
     pub trail: Trail,
 }
 
+/// In which session a run is to work; ids are the agent's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Chosen {
+    /// A new one.
+    Fresh,
+    /// This one goes on.
+    Resume(String),
+    /// A copy of this one.
+    Fork(String),
+}
+
+impl Chosen {
+    fn said<'a>(&'a self, fresh: &'a str) -> Session<'a> {
+        match self {
+            Self::Fresh => Session::Fresh(fresh),
+            Self::Resume(id) => Session::Resume(id),
+            Self::Fork(of) => Session::Fork { of, fresh },
+        }
+    }
+}
+
+/// The id of a session that a run begins: of the form of version 4, which is what agents take, from the
+/// random part of the run's own id.
+fn fresh_id(run: RunId) -> String {
+    let digest: [u8; 32] = Sha256::digest(run.uuid().as_bytes()).into();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}
+
 /// A lock of an index that is older than this belongs to no git that is still at work.
 const STALE: Duration = Duration::from_secs(600);
 
@@ -64,13 +95,20 @@ pub fn is_quick(harness: &Harness) -> bool {
 ///
 /// # Errors
 /// [`LaunchError`], which names the harness and the path.
-pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<Prepared, LaunchError> {
+pub fn prepare(
+    harness: &Harness,
+    run: RunId,
+    around: &Surroundings,
+    session: &Chosen,
+) -> Result<Prepared, LaunchError> {
     let workdir = workdir(harness, around);
     let mut warnings = Vec::new();
     let env_file = read_env_file(harness, &mut warnings)?;
     let (skills, native) = project(harness, around, &mut warnings)?;
     let prompt = read_prompt(harness)?;
-    let synthesis = synthesize(harness, around, &workdir, prompt.as_deref(), native.as_deref())?;
+    let fresh = fresh_id(run);
+    let session = Some(session.said(&fresh));
+    let synthesis = synthesize(harness, around, &workdir, prompt.as_deref(), native.as_deref(), session)?;
     write_documents(harness, around, &synthesis)?;
     let env = child_environment(harness, run, around, &synthesis, &env_file);
     let program = locate(harness, &env, &workdir, around)?;
@@ -81,6 +119,7 @@ pub fn prepare(harness: &Harness, run: RunId, around: &Surroundings) -> Result<P
     };
     let argv: Vec<OsString> = synthesis.argv.into_iter().map(OsString::from).collect();
     let (trail, odd) = trail(harness, &env, &argv, &workdir);
+    let trail = Trail { session: synthesis.session, ..trail };
     warnings.extend(odd);
     let spec = SpawnSpec {
         program,
@@ -118,7 +157,7 @@ pub fn shown_command(harness: &Harness, around: &Surroundings) -> Result<Vec<Str
         Work::Prompt { prompt: PromptSource::File(_), .. } => Some("<prompt>"),
         Work::Command { .. } => None,
     };
-    synthesize(harness, around, &workdir(harness, around), prompt, native.as_deref()).map(|made| made.shown)
+    synthesize(harness, around, &workdir(harness, around), prompt, native.as_deref(), None).map(|made| made.shown)
 }
 
 fn synthesize(
@@ -127,6 +166,7 @@ fn synthesize(
     workdir: &Utf8Path,
     prompt: Option<&str>,
     native: Option<&[NativeSkill]>,
+    session: Option<Session<'_>>,
 ) -> Result<Synthesis, LaunchError> {
     let none = PromptOptions::default();
     let (program, args, options) = match &harness.work {
@@ -143,6 +183,7 @@ fn synthesize(
         options,
         workdir: Some(workdir),
         skills: handover,
+        session,
     };
     harness.adapter.synthesize(&invocation).map_err(|cause| LaunchError::Synthesis { cause })
 }

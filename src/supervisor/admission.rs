@@ -33,7 +33,8 @@ impl Supervisor {
         let harness = slot.harness.clone();
         // A slot that has waited for the run before it has its row already.
         let declared = slot.awaited.take().is_some_and(|row| row.id == id);
-        slot.live = Some(Live { run, terms: Terms::of(&harness), refusal: None });
+        let session = slot.take_session(request.trigger);
+        slot.live = Some(Live { run, terms: Terms::of(&harness), refusal: None, session });
         self.runs.insert(id, name.clone());
         if harness.oneshot() && request.trigger != Trigger::Once {
             self.queue.join(id, request.planned_at.unwrap_or(turn.now.wall), Place::of(&harness));
@@ -112,11 +113,11 @@ impl Supervisor {
         harness.adapter.id().clone_into(&mut live.run.adapter);
         live.run.definition_hash.clone_from(&harness.definition_hash);
         let run = live.run.clone();
-        let (trigger, attempt) = (run.trigger, run.attempt);
+        let (trigger, attempt, session) = (run.trigger, run.attempt, live.session.clone());
         turn.effects.extend([
             Effect::Record(Record::RunStarted(run.clone())),
             Effect::Emit(EventKind::RunStarted { run }),
-            Effect::Launch { run: id, harness, trigger, attempt },
+            Effect::Launch { run: id, harness, trigger, attempt, session },
         ]);
     }
 }

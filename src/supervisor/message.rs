@@ -16,6 +16,18 @@ use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run};
 #[serde(transparent)]
 pub struct Ticket(pub u64);
 
+/// In which session a run is to work, where that is not a new one (TRJ-8); ids are the agent's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wish {
+    /// In the harness's own last one, which the shell finds out, else in a new one (`resume = true`).
+    GoOn,
+    /// In this one.
+    Resume(String),
+    /// In a copy of this one.
+    Fork(String),
+}
+
 /// What the store knew when the daemon started.
 #[derive(Debug, Clone, Default)]
 pub struct Remembered {
@@ -58,6 +70,8 @@ pub enum Event {
         names: Vec<HarnessName>,
         /// Answer when they run (resident) or have ended (one-shot).
         wait: bool,
+        /// In which session.
+        session: Option<Wish>,
     },
     /// Harnesses are to stop.
     Stop {
@@ -182,6 +196,8 @@ pub enum Effect {
         trigger: Trigger,
         /// 1 for a first try, more for retries.
         attempt: u32,
+        /// In which session.
+        session: Option<Wish>,
     },
     /// Take a launch back: answered by [`Event::NotSpawned`], or [`Event::Spawned`] if it is too late.
     Cancel {

@@ -169,6 +169,7 @@ impl Supervisor {
     /// The start that was to follow does not: those who wait for it hear so.
     fn dropped(&mut self, name: &HarnessName, turn: &mut Turn) {
         let Some(slot) = self.slots.get_mut(name) else { return };
+        slot.session = None;
         let (code, why) = match slot.machine.standing() {
             Standing::Parked => (ErrorCode::RunFailed, "is parked: its agent is not logged in"),
             _ => (ErrorCode::AlreadyStopping, "was stopped before it could start again"),

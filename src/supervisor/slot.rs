@@ -12,9 +12,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::firing::Timer;
-use super::message::Ticket;
+use super::message::{Ticket, Wish};
 use super::snapshot::exact;
-use crate::base::RunId;
+use crate::base::{RunId, Trigger};
 use crate::config::{DaemonSettings, Harness};
 use crate::lifecycle::{Machine, Policy, Standing};
 use crate::wire::{ErrorCode, Run};
@@ -30,6 +30,9 @@ pub(super) struct Live {
     /// The code of a launch that failed.
     #[serde(default)]
     pub(super) refusal: Option<ErrorCode>,
+    /// In which session it is to work.
+    #[serde(default)]
+    pub(super) session: Option<Wish>,
 }
 
 /// What a run keeps of the definition that it was started with, whatever a reload brings.
@@ -96,6 +99,8 @@ pub(super) struct Slot {
     pub(super) timer: Option<Timer>,
     pub(super) waiters: Vec<Waiter>,
     pub(super) last_run: Option<Run>,
+    /// In which session the start that was asked for is to work.
+    pub(super) session: Option<Wish>,
     /// A reload has taken it away; it is forgotten when it has stopped.
     pub(super) removed: bool,
 }
@@ -110,6 +115,7 @@ impl Slot {
             timer: None,
             waiters: Vec::new(),
             last_run,
+            session: None,
             removed: false,
         }
     }
@@ -138,6 +144,13 @@ impl Slot {
             check: terms.check,
             stop_timeout: terms.stop_timeout,
         }
+    }
+
+    /// In which session a start for this reason is to work: as it was asked for, else the harness's own last
+    /// one where that is gone on with. A start by hand that says nothing begins anew.
+    pub(super) fn take_session(&mut self, trigger: Trigger) -> Option<Wish> {
+        let again = self.harness.resume && matches!(trigger, Trigger::Boot | Trigger::Restart);
+        self.session.take().or_else(|| again.then_some(Wish::GoOn))
     }
 
     /// Whether the running process has an older definition.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Supervisor;
 use super::asks::Asks;
 use super::firing::HandedTimer;
+use super::message::Wish;
 use super::queue::HandedQueue;
 use super::slot::{Live, Slot, Waiter};
 use crate::base::{HarnessName, Wall};
@@ -54,6 +55,8 @@ struct HandedSlot {
     waiters: Vec<Waiter>,
     #[serde(default, with = "exact::option")]
     last_run: Option<Run>,
+    #[serde(default)]
+    session: Option<Wish>,
     #[serde(default)]
     removed: bool,
 }
@@ -136,6 +139,7 @@ impl HandedSlot {
             timer: slot.timer.as_ref().map(HandedTimer::of),
             waiters: slot.waiters.clone(),
             last_run: slot.last_run.clone(),
+            session: slot.session.clone(),
             removed: slot.removed,
         }
     }
@@ -156,6 +160,7 @@ impl HandedSlot {
             timer,
             waiters: self.waiters,
             last_run: self.last_run,
+            session: self.session,
             removed: self.removed,
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::asks::{Answer, line};
-use super::message::{Effect, Ticket};
+use super::message::{Effect, Ticket, Wish};
 use super::slot::{Goal, Waiter};
 use super::{Supervisor, Turn};
 use crate::base::{HarnessName, RunId, Trigger};
@@ -62,6 +62,16 @@ impl Supervisor {
             Ok(standing) => standing,
             Err(error) => return Some(Err(error)),
         };
+        let active = matches!(standing, Standing::Running(_) | Standing::Starting(_));
+        if active && turn.session.is_some() {
+            let error = busy(name, "runs already, in a session of its own");
+            return Some(Err(error.help("stop it first")));
+        }
+        if let Some(slot) = self.slots.get_mut(name)
+            && (turn.session.is_some() || !matches!(standing, Standing::Ending { .. }))
+        {
+            slot.session.clone_from(&turn.session);
+        }
         self.remember(name, true, turn);
         let (word, run) = match standing {
             Standing::Running(run) => (RUNS, Some(run)),
@@ -90,6 +100,9 @@ impl Supervisor {
             Err(error) => return Some(Err(error)),
         };
         self.remember(name, true, turn);
+        if let Some(slot) = self.slots.get_mut(name) {
+            slot.session = slot.harness.resume.then_some(Wish::GoOn);
+        }
         self.drive(name, Order::Restart(MANUAL), turn);
         let (word, run) = match standing {
             Standing::Idle | Standing::Parked => (STARTS, self.run_of(name)),

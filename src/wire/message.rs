@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::session::Which;
 use crate::base::nearest;
 
 /// The version of the protocol; client and daemon must agree on it.
@@ -40,6 +41,12 @@ pub enum Op {
         /// Answer when the start has succeeded (resident) or the run has ended (one-shot).
         #[serde(default)]
         wait: bool,
+        /// It goes on with this session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resume: Option<Which>,
+        /// It works in a copy of this session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fork: Option<Which>,
     },
     /// Stops harnesses.
     Stop {

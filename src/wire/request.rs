@@ -16,6 +16,7 @@ enum Kind {
     Texts,
     Flag,
     Count,
+    Session,
 }
 
 impl Kind {
@@ -24,6 +25,7 @@ impl Kind {
             Self::Text => value.is_string(),
             Self::Texts => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
             Self::Flag => value.is_boolean(),
+            Self::Session => value == &Value::Bool(true) || value.as_str().is_some_and(|id| !id.is_empty()),
             Self::Count => value.as_u64().is_some_and(|count| u32::try_from(count).is_ok()),
         }
     }
@@ -33,6 +35,7 @@ impl Kind {
             Self::Text => "a string",
             Self::Texts => "a list of strings",
             Self::Flag => "`true` or `false`",
+            Self::Session => "`true` or the id of a session",
             Self::Count => "a whole number from 0 to 4294967295",
         }
     }
@@ -56,13 +59,21 @@ const NAME: &[Field] = &[needed("name", Kind::Text)];
 const SELECTION: &[Field] =
     &[optional("names", Kind::Texts), optional("all", Kind::Flag), optional("wait", Kind::Flag)];
 
+const START: &[Field] = &[
+    optional("names", Kind::Texts),
+    optional("all", Kind::Flag),
+    optional("wait", Kind::Flag),
+    optional("resume", Kind::Session),
+    optional("fork", Kind::Session),
+];
+
 /// Every op with its fields; a test compares it with what [`Op`] reads.
 const OPS: &[(&str, &[Field])] = &[
     ("hello", &[needed("protocol", Kind::Count), needed("version", Kind::Text)]),
     ("status", &[]),
     ("list", &[]),
     ("describe", NAME),
-    ("start", SELECTION),
+    ("start", START),
     ("stop", SELECTION),
     ("restart", SELECTION),
     ("reload", &[]),

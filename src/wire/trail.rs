@@ -45,7 +45,8 @@ pub struct Trail {
     pub workdir: Option<String>,
     /// The stores that this instance of the agent writes to.
     pub stores: Vec<StorePlace>,
-    /// The native id of the session that it was told to begin, to go on with or to fork.
+    /// The native id of the session that it was told to work in: a new one, one to go on with, or a copy whose
+    /// id it was told too.
     pub session: Option<String>,
 }
 

@@ -180,7 +180,7 @@ impl World {
         let ticket = Ticket(self.tickets);
         let (names, wait) = (vec![name.clone()], self.dice.chance(40));
         match self.dice.roll(23) {
-            0..5 => self.order(&name, Event::Start { ticket, names, wait }, ticket),
+            0..5 => self.order(&name, Event::Start { ticket, names, wait, session: None }, ticket),
             5..9 => {
                 self.rules.asked.insert(ticket);
                 // A start or a firing that waits is dropped with the stop.
@@ -279,6 +279,9 @@ impl World {
             at_home: workdir != Some("/w"),
             env_file: None,
             env: BTreeMap::new(),
+            resume: false,
+            harvest: false,
+            budget: None,
             skill_paths: Vec::new(),
             use_default_skill_paths: true,
             exclusive: dice.chance(40),
@@ -289,8 +292,6 @@ impl World {
             stop_timeout: Duration::from_secs(dice.roll(15)),
             keep_runs: 50,
             log_max_bytes: 1 << 20,
-            harvest: false,
-            budget: harnessd::config::Budget::default(),
             description: None,
             definition_hash: self.version.to_string(),
             launch_hash: self.version.to_string(),

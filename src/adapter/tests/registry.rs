@@ -8,7 +8,8 @@ use super::{builtin, overlaid, variables};
 use crate::adapter::check::check;
 use crate::adapter::template::holes;
 use crate::adapter::{
-    Adapter, Fulfilment, Handover, Invocation, NativeSkill, OptionKey, PromptOptions, Registry, Synthesis,
+    Adapter, Fulfilment, Handover, Invocation, NativeSkill, OptionKey, PromptOptions, Registry, Session,
+    Synthesis,
 };
 
 const USERS: &str = "
@@ -46,7 +47,7 @@ fn everything(adapter: &Adapter) -> Vec<Synthesis> {
         max_turns: can(OptionKey::MaxTurns).then_some(7),
         quiet: true,
     };
-    let resident = PromptOptions { max_turns: None, model: None, auto_accept: false, quiet: true };
+    let resident_options = PromptOptions { max_turns: None, model: None, auto_accept: false, quiet: true };
     let mut made = Vec::new();
     for skills in [None, Some(Handover { target: Utf8Path::new("/d"), native: &native })] {
         let base = Invocation {
@@ -57,6 +58,7 @@ fn everything(adapter: &Adapter) -> Vec<Synthesis> {
             options: &options,
             workdir: None,
             skills,
+            session: None,
         };
         made.push(adapter.synthesize(&Invocation { args: &args, ..base }).unwrap());
         if adapter.takes_prompt() {
@@ -66,8 +68,18 @@ fn everything(adapter: &Adapter) -> Vec<Synthesis> {
             }
         }
         if adapter.resident_takes_prompt() {
-            let wanted = Invocation { prompt: Some("hi"), resident: true, options: &resident, ..base };
+            let wanted = Invocation { prompt: Some("hi"), resident: true, options: &resident_options, ..base };
             made.push(adapter.synthesize(&wanted).unwrap());
+        }
+        for resident in [false, true] {
+            let wanted = Invocation { prompt: Some("hi"), resident, options: &resident_options, ..base };
+            let fresh = Session::Fresh("id");
+            let resume = adapter.resumes(resident).then_some(Session::Resume("id"));
+            let fork = adapter.forks(resident).then_some(Session::Fork { of: "id", fresh: "new" });
+            let possible = if resident { adapter.resident_takes_prompt() } else { adapter.takes_prompt() };
+            for session in [Some(fresh), resume, fork].into_iter().flatten().filter(|_| possible) {
+                made.push(adapter.synthesize(&Invocation { session: Some(session), ..wanted }).unwrap());
+            }
         }
     }
     made

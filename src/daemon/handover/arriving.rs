@@ -136,7 +136,8 @@ impl Daemon {
         }
         for start in document.starts {
             let harness = start.definition.revive(&configuration);
-            self.carried.push_back(Start { run: start.run, harness, trigger: start.trigger });
+            let (run, trigger, session) = (start.run, start.trigger, start.session);
+            self.carried.push_back(Start { run, harness, trigger, session });
         }
         if !document.booted {
             self.remembered = Some(remembered(&self.store).unwrap_or_else(|cause| {

@@ -142,6 +142,8 @@ pub(in crate::daemon) struct HandedStart {
     pub(in crate::daemon) run: RunId,
     pub(in crate::daemon) definition: Remnant,
     pub(in crate::daemon) trigger: Trigger,
+    #[serde(default)]
+    pub(in crate::daemon) session: Option<Wish>,
 }
 
 /// A request of a client that is not answered yet.

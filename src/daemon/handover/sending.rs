@@ -57,6 +57,7 @@ impl Daemon {
             run: start.run,
             definition: Remnant::of(&start.harness),
             trigger: start.trigger,
+            session: start.session.clone(),
         });
         Ok(Document {
             head: Head::ours(),

@@ -53,12 +53,7 @@ pub fn traces(
 }
 
 /// The session that the agent's index of processes has for this one.
-fn noted(
-    store: &Utf8Path,
-    index: PidFile,
-    pid: i32,
-    started: Wall,
-) -> Result<Option<String>, Unreadable> {
+fn noted(store: &Utf8Path, index: PidFile, pid: i32, started: Wall) -> Result<Option<String>, Unreadable> {
     let path = store.join(index.directory).join(format!("{pid}.json"));
     let Some(stamp) = places::stamp(&path)? else { return Ok(None) };
     let Some(text) = document(&path)? else { return Ok(None) };

@@ -117,7 +117,10 @@ impl Lines {
                 self.start = end + 1;
                 self.searched = self.start;
                 let line = &self.buffer[start..end];
-                return Ok(Some((at, if line.len() > self.longest { Line::TooLong } else { Line::Whole(line) })));
+                return Ok(Some((
+                    at,
+                    if line.len() > self.longest { Line::TooLong } else { Line::Whole(line) },
+                )));
             }
             self.searched = self.filled;
             if self.filled - self.start > self.longest {
@@ -147,7 +150,8 @@ impl Lines {
         if self.filled == self.buffer.len() {
             // A short file needs no whole block.
             let left = usize::try_from(self.stamp.size.saturating_sub(self.offset)).unwrap_or(BLOCK);
-            let size = if self.filled == 0 { left.saturating_add(1).clamp(512, BLOCK) } else { self.filled * 2 };
+            let size =
+                if self.filled == 0 { left.saturating_add(1).clamp(512, BLOCK) } else { self.filled * 2 };
             self.buffer.resize(size.max(512), 0);
         }
     }
@@ -158,7 +162,8 @@ impl Lines {
         self.buffer = vec![0; BLOCK];
         self.seek(at);
         loop {
-            let count = read_at(&self.file, &mut self.buffer, from).map_err(|error| failed(&self.path, &error))?;
+            let count =
+                read_at(&self.file, &mut self.buffer, from).map_err(|error| failed(&self.path, &error))?;
             if count == 0 {
                 return Ok(None);
             }

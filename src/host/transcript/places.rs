@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Unreadable;
 use super::lines::{failed, unreadable};
 use crate::base::Wall;
-use crate::host::files::{ReadProblem, regular};
+use crate::host::files::regular;
 
 /// So many names are looked at in one walk.
 const MOST_NAMES: usize = 1_000_000;
@@ -56,12 +56,6 @@ pub fn stamp(path: &Utf8Path) -> Result<Option<FileStamp>, Unreadable> {
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(failed(path, &error)),
     }
-}
-
-/// Whether something has this name.
-#[must_use]
-pub fn exists(path: &Utf8Path) -> bool {
-    path.metadata().is_ok()
 }
 
 /// One name of a path that is looked for.
@@ -262,12 +256,16 @@ fn lexical(mut real: Utf8PathBuf, rest: &Utf8Path) -> Utf8PathBuf {
     real
 }
 
-/// A problem with a store that is not there although a run should have written to it (TRJ-5).
-#[must_use]
-pub fn missing(path: &Utf8Path) -> Option<Unreadable> {
+/// Whether a store of files is there.
+///
+/// # Errors
+/// If something else has its name, or the system does not tell.
+pub fn is_directory(path: &Utf8Path) -> Result<bool, Unreadable> {
     match path.metadata() {
-        Err(error) if is_missing(&error) => Some(unreadable(path, &ReadProblem::Missing)),
-        _ => None,
+        Ok(found) if found.is_dir() => Ok(true),
+        Ok(_) => Err(Unreadable { path: path.to_owned(), message: "it is not a directory".to_owned() }),
+        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) => Err(failed(path, &error)),
     }
 }
 

@@ -101,6 +101,9 @@ impl Remnant {
                 Mode::Resident { restart }
             },
             enabled: false,
+            resume: false,
+            harvest: false,
+            budget: None,
             restart_delay: self.restart_delay,
             workdir: self.workdir.clone(),
             at_home: self.at_home,
@@ -116,8 +119,6 @@ impl Remnant {
             stop_timeout: self.stop_timeout,
             keep_runs: self.keep_runs,
             log_max_bytes: self.log_max_bytes,
-            harvest: false,
-            budget: crate::config::Budget::default(),
             description: None,
             definition_hash: self.definition_hash.clone(),
             launch_hash: self.launch_hash.clone(),

@@ -71,7 +71,7 @@ fn several_names_get_one_answer() {
     let mut rig = Rig::boot([resident("a"), oneshot("b"), oneshot("c")]);
     let ticket = rig.ticket();
     let names = vec![name("c"), name("a"), name("b"), name("a")];
-    rig.tell(Event::Start { ticket, names, wait: true });
+    rig.tell(Event::Start { ticket, names, wait: true, session: None });
     rig.spawn("a");
     rig.spawn("b");
     rig.exit("b", GOOD);
@@ -84,13 +84,13 @@ fn several_names_get_one_answer() {
     assert_eq!(order, ["c", "a", "b"]);
 
     let ticket = rig.ticket();
-    rig.tell(Event::Start { ticket, names: vec![name("x"), name("b"), name("y")], wait: false });
+    rig.tell(Event::Start { ticket, names: vec![name("x"), name("b"), name("y")], wait: false, session: None });
     let expected = "no harness is called `x`; no harness is called `y`; starting: b".to_owned();
     assert_eq!(failure(rig.reply(ticket)), (ErrorCode::UnknownHarness, expected));
     assert_eq!(rig.state("b"), State::Starting, "the others are started all the same");
 
     let ticket = rig.ticket();
-    rig.tell(Event::Start { ticket, names: vec![name("c"), name("a"), name("b")], wait: true });
+    rig.tell(Event::Start { ticket, names: vec![name("c"), name("a"), name("b")], wait: true, session: None });
     rig.fail_spawn("c");
     rig.spawn("b");
     rig.exit("b", GOOD);

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{document_of, fits, missing, physical, search};
+use super::{document_of, fits, is_directory, physical, search};
 
 struct Store(#[expect(dead_code, reason = "it is removed with this")] tempfile::TempDir, Utf8PathBuf);
 
@@ -120,7 +120,15 @@ fn a_path_is_physical_as_far_as_it_exists() {
     assert_eq!(at("link/gone/deeper"), store.1.join("real/gone/deeper"));
     assert_eq!(at("link/gone/../x"), store.1.join("real/x"));
     assert_eq!(physical("relative/path"), "relative/path");
-    assert_eq!(missing(&store.1), None);
-    let gone = store.1.join("gone");
-    assert_eq!(missing(&gone).unwrap().to_string(), format!("{gone}: the file does not exist"));
+}
+
+/// TRJ-5, bad input: a store that is not there, and one that is something else.
+#[test]
+fn a_store_of_files_is_a_directory() {
+    let store = store(&["file"]);
+    assert_eq!(is_directory(&store.1), Ok(true));
+    assert_eq!(is_directory(&store.1.join("gone")), Ok(false));
+    let file = store.1.join("file");
+    assert_eq!(is_directory(&file).unwrap_err().to_string(), format!("{file}: it is not a directory"));
+    assert_eq!(is_directory(&file.join("below")), Ok(false));
 }

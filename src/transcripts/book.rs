@@ -1,0 +1,275 @@
+//! What is known of a store: its streams, and which session each is of.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::cursors::Cursors;
+use super::files::Hints;
+use super::follow::{Subject, Warning};
+use super::gather::Gather;
+use super::rows::Tables;
+use super::stream::{Brief, Reading, Stamps, Stream};
+use crate::base::RunId;
+use crate::correlate::Known;
+use crate::host::transcript::places::physical;
+use crate::store::{Cursor, SessionRow};
+use crate::trajectory::{Decoder, Format, Kinship, Session};
+use crate::wire::{Evidence, StorePlace};
+
+/// Sub-agents start sub-agents at most so deep.
+const DEEPEST: usize = 16;
+
+/// One store.
+#[derive(Debug)]
+pub(super) struct Book {
+    pub(super) format: Format,
+    pub(super) place: StorePlace,
+    pub(super) streams: BTreeMap<String, Stream>,
+    /// The runs that it was looked at for.
+    pub(super) runs: BTreeSet<RunId>,
+    /// Of a store of files: where to look first.
+    pub(super) hints: Hints,
+    /// Of a database: what tells whether to look into it.
+    pub(super) tables: Tables,
+    /// A stream of each session.
+    sessions: HashMap<String, String>,
+    /// Sessions that have grown in this look.
+    grown: BTreeSet<String>,
+    /// What the account has, fetched in this look.
+    fetched: Option<HashMap<String, Cursor>>,
+    known: BTreeSet<(RunId, String, Evidence)>,
+}
+
+impl Book {
+    /// Takes up where the account says that reading stopped.
+    pub(super) fn open(format: Format, place: &StorePlace, cursors: &dyn Cursors) -> Result<Self, Warning> {
+        let mut book = Self {
+            format,
+            place: place.clone(),
+            streams: BTreeMap::new(),
+            runs: BTreeSet::new(),
+            hints: Hints::default(),
+            tables: Tables::default(),
+            sessions: HashMap::new(),
+            grown: BTreeSet::new(),
+            fetched: None,
+            known: BTreeSet::new(),
+        };
+        let mut real = HashMap::new();
+        for cursor in cursors.of(format, place)? {
+            // What cannot be understood any more is read again: no row is counted twice for it.
+            let Ok(decoder) = serde_json::from_str::<Decoder>(&cursor.decoder) else { continue };
+            if decoder.format() != format {
+                continue;
+            }
+            let session = decoder.session().clone();
+            let cwd = book
+                .cwd_of(&session)
+                .map(|cwd| real.entry(cwd).or_insert_with_key(|cwd| physical(cwd)).clone());
+            book.sessions.entry(session.id.clone()).or_insert_with(|| cursor.stream.clone());
+            let stream = Stream {
+                seen: Some(serde_json::from_str(&cursor.stamp).unwrap_or_default()),
+                brief: Some(Brief { session, cwd }),
+                search: None,
+                reading: Some(Reading {
+                    file: cursor.file,
+                    offset: cursor.offset,
+                    decoder: None,
+                    finished: false,
+                    idle: 0,
+                }),
+            };
+            book.streams.insert(cursor.stream, stream);
+        }
+        Ok(book)
+    }
+
+    fn cwd_of(&self, session: &Session) -> Option<String> {
+        session.cwd.clone().or_else(|| self.place.cwd.clone())
+    }
+
+    /// Whether the records say enough to tell whose a session is.
+    pub(super) fn is_plain(&self, session: &Session) -> bool {
+        !session.id.is_empty() && self.cwd_of(session).is_some()
+    }
+
+    /// Remembers what the records of a stream say of its session.
+    pub(super) fn learn(&mut self, path: &str, session: &Session) {
+        let cwd = self.cwd_of(session);
+        let stream = self.streams.entry(path.to_owned()).or_default();
+        let known = stream.brief.take();
+        let cwd = match known {
+            Some(known) if known.session.cwd == session.cwd && known.cwd.is_some() => known.cwd,
+            _ => cwd.as_deref().map(physical),
+        };
+        if !session.id.is_empty() {
+            self.sessions.entry(session.id.clone()).or_insert_with(|| path.to_owned());
+        }
+        stream.brief = Some(Brief { session: session.clone(), cwd });
+    }
+
+    /// The working directory by which it is told whose a session is: of a sub-agent that of the topmost parent.
+    pub(super) fn cwd(&self, path: &str) -> Option<&str> {
+        let mut brief = self.streams.get(path)?.brief.as_ref()?;
+        for _ in 0..DEEPEST {
+            let parent = brief.session.parent.as_ref().filter(|parent| parent.kinship == Kinship::SubAgent);
+            let above = parent.and_then(|parent| self.sessions.get(&parent.id));
+            match above.and_then(|stream| self.streams.get(stream)?.brief.as_ref()) {
+                Some(above) => brief = above,
+                None => break,
+            }
+        }
+        brief.cwd.as_deref()
+    }
+
+    /// Whether a session was started by another one as its sub-agent.
+    pub(super) fn is_sub_agent(&self, path: &str) -> bool {
+        let brief = self.streams.get(path).and_then(|stream| stream.brief.as_ref());
+        brief.is_some_and(|brief| {
+            brief.session.parent.as_ref().is_some_and(|parent| parent.kinship == Kinship::SubAgent)
+        })
+    }
+
+    /// The runs that a stream may be of, by where they work.
+    pub(super) fn owners<'s>(&self, path: &str, subjects: &[&'s Subject]) -> Vec<&'s Subject> {
+        let Some(cwd) = self.cwd(path) else { return Vec::new() };
+        let own = |subject: &&&Subject| subject.trail.workdir.as_deref() == Some(cwd);
+        subjects.iter().filter(own).copied().collect()
+    }
+
+    /// The decoder of a stream at its cursor; none: it is to be read from its beginning.
+    pub(super) fn decoder(
+        &mut self,
+        path: &str,
+        cursors: &dyn Cursors,
+        gather: &mut Gather<'_>,
+    ) -> Option<Box<Decoder>> {
+        let reading = self.streams.get_mut(path)?.reading.as_mut()?;
+        if let Some(decoder) = reading.decoder.take() {
+            return Some(decoder);
+        }
+        if self.fetched.is_none() {
+            let all = cursors.of(self.format, &self.place).unwrap_or_else(|warning| {
+                gather.warn(warning.path, warning.message);
+                Vec::new()
+            });
+            self.fetched = Some(all.into_iter().map(|cursor| (cursor.stream.clone(), cursor)).collect());
+        }
+        let cursor = self.fetched.as_ref()?.get(path)?;
+        let same = (cursor.file, cursor.offset) == (reading.file, reading.offset);
+        same.then(|| serde_json::from_str(&cursor.decoder).ok()).flatten().map(Box::new)
+    }
+
+    /// Remembers how far a stream is read, and puts it into the progress.
+    pub(super) fn advance(
+        &mut self,
+        path: &str,
+        mut reading: Reading,
+        decoder: Box<Decoder>,
+        stamps: Stamps,
+        gather: &mut Gather<'_>,
+    ) {
+        self.learn(path, decoder.session());
+        let written =
+            serde_json::to_string(&stamps).and_then(|stamp| Ok((stamp, serde_json::to_string(&decoder)?)));
+        match written {
+            Ok((stamp, decoder)) => gather.look.progress.cursors.push(Cursor {
+                format: self.format,
+                store: self.place.path.clone(),
+                stream: path.to_owned(),
+                file: reading.file,
+                offset: reading.offset,
+                stamp,
+                decoder,
+            }),
+            Err(error) => gather.warn(path, format!("where reading stopped cannot be written down: {error}")),
+        }
+        self.grown.insert(decoder.session().id.clone());
+        reading.idle = 0;
+        reading.decoder = Some(decoder);
+        if let Some(stream) = self.streams.get_mut(path) {
+            stream.seen = Some(stamps);
+            stream.search = None;
+            stream.reading = Some(reading);
+        }
+    }
+
+    /// Remembers what ties a session to a run, once.
+    pub(super) fn tie(&mut self, run: RunId, session: String, evidence: Evidence, gather: &mut Gather<'_>) {
+        if self.known.insert((run, session.clone(), evidence)) {
+            gather.look.progress.known.push(Known { run, format: self.format, session, evidence });
+        }
+    }
+
+    /// A session that harnessd chose at a launch is tied to its run as soon as it is there.
+    pub(super) fn tie_launched(&mut self, subjects: &[&Subject], gather: &mut Gather<'_>) {
+        for subject in subjects {
+            let Some(id) = &subject.trail.session else { continue };
+            let stream = self.sessions.get(id).and_then(|path| self.streams.get(path));
+            if stream.is_some_and(|stream| stream.reading.is_some()) {
+                self.tie(subject.run, id.clone(), Evidence::LaunchId, gather);
+            }
+        }
+    }
+
+    /// A look is over: tells the sessions that have grown, and lets go of what has not.
+    pub(super) fn close(&mut self, gather: &mut Gather<'_>) {
+        self.fetched = None;
+        let grown = std::mem::take(&mut self.grown);
+        let mut rows: BTreeMap<&str, SessionRow> = BTreeMap::new();
+        for (path, stream) in &mut self.streams {
+            let (Some(reading), Some(brief)) = (&mut stream.reading, &stream.brief) else { continue };
+            if !grown.contains(&brief.session.id) {
+                reading.rest();
+                continue;
+            }
+            match rows.get_mut(brief.session.id.as_str()) {
+                Some(row) => join(row, path, brief),
+                None => {
+                    let row = row(self.format, &self.place, path, brief);
+                    rows.insert(&brief.session.id, row);
+                }
+            }
+        }
+        gather.look.progress.sessions.extend(rows.into_values());
+    }
+}
+
+fn row(format: Format, place: &StorePlace, path: &str, brief: &Brief) -> SessionRow {
+    let Brief { session, cwd } = brief;
+    SessionRow {
+        format,
+        id: session.id.clone(),
+        store: place.path.clone(),
+        streams: vec![path.to_owned()],
+        parent: session.parent.clone(),
+        cwd: cwd.clone(),
+        started_at: session.started_at,
+        last_at: session.last_at,
+        models: session.models.clone(),
+    }
+}
+
+/// A session may lie in several streams; the one that began first says where it was started.
+fn join(row: &mut SessionRow, path: &str, brief: &Brief) {
+    let Brief { session, cwd } = brief;
+    row.streams.push(path.to_owned());
+    let earlier = match (session.started_at, row.started_at) {
+        (Some(own), Some(other)) => own < other,
+        (own, None) => own.is_some(),
+        (None, Some(_)) => false,
+    };
+    if earlier {
+        row.started_at = session.started_at;
+        row.cwd = cwd.clone().or(row.cwd.take());
+        row.parent = session.parent.clone().or(row.parent.take());
+    } else {
+        row.cwd = row.cwd.take().or_else(|| cwd.clone());
+        row.parent = row.parent.take().or_else(|| session.parent.clone());
+    }
+    row.last_at = row.last_at.max(session.last_at);
+    for model in &session.models {
+        if !row.models.contains(model) {
+            row.models.push(model.clone());
+        }
+    }
+}
