@@ -26,10 +26,12 @@ mod recording;
 mod reload;
 mod requests;
 mod schedule_timer;
+mod sessions;
 mod signals;
 mod source;
 mod state;
 mod versions;
+mod weighing;
 mod workers;
 
 pub use boot::{Options, run};

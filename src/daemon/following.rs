@@ -10,15 +10,16 @@ use std::time::Duration;
 use tracing::warn;
 
 use super::state::Daemon;
+use super::weighing::{Placed, Weighed};
 use crate::base::{HarnessName, Mono, RunId, Wall};
 use crate::config::Budget;
 use crate::correlate::Known;
 use crate::lifecycle::Overspent;
 use crate::store::Progress;
 use crate::supervisor;
-use crate::trajectory::{Call, Event, Format, Needs, What};
-use crate::transcripts::{Follower, Look, Subject, Warning, opaque_id};
-use crate::wire::{self, EventKind, Evidence, Trail, TrajectoryEvent, Usage};
+use crate::trajectory::{Event, Format, Needs};
+use crate::transcripts::{Follower, Look, Subject, Warning};
+use crate::wire::{self, EventKind, Evidence, Trail, Usage};
 
 /// The first looks after a start.
 const FIRST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
@@ -45,13 +46,26 @@ struct Followed {
     due: Mono,
 }
 
+/// What became of a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// It read and recorded all there was.
+    Whole,
+    /// There is more than one look takes.
+    InPart,
+    /// Nothing of it is recorded.
+    Lost,
+}
+
 /// What is followed.
 #[derive(Debug, Default)]
 pub(super) struct Following {
     /// None: a worker has it, or the next look begins anew.
     follower: Option<Box<Follower>>,
-    /// A look that a worker is at: the runs, and whether it is the last one for them.
-    looking: Option<Vec<(RunId, bool)>>,
+    /// A worker is at a look, or at what one brought.
+    busy: bool,
+    /// The runs of that look, and whether it is the last one for them.
+    looking: Vec<(RunId, bool)>,
     runs: BTreeMap<RunId, Followed>,
     /// What the runs' own outputs said of their sessions, until it is committed.
     known: Vec<Known>,
@@ -61,12 +75,12 @@ pub(super) struct Following {
 impl Following {
     /// Whether no look is under way or due.
     pub(super) fn is_idle(&self) -> bool {
-        self.looking.is_none() && self.runs.is_empty()
+        !self.busy && self.runs.is_empty()
     }
 
     /// When the next look is due.
     pub(super) fn deadline(&self) -> Option<Mono> {
-        if self.looking.is_some() {
+        if self.busy {
             return None;
         }
         self.runs.values().map(|run| run.due).min()
@@ -163,7 +177,8 @@ impl Daemon {
         let subjects: Vec<Subject> = runs.iter().filter_map(|(run, _)| self.subject(*run)).collect();
         let follower = self.following.follower.take();
         let follower = follower.unwrap_or_else(|| Box::new(Follower::new(&self.around.state)));
-        self.following.looking = Some(runs);
+        self.following.looking = runs;
+        self.following.busy = true;
         self.workers.look(follower, subjects);
     }
 
@@ -197,79 +212,88 @@ impl Daemon {
 
     /// Takes what a look brought; none: the worker failed.
     pub(super) fn looked(&mut self, found: Option<(Box<Follower>, Look)>) {
-        let Some(runs) = self.following.looking.take() else { return };
+        self.following.busy = false;
+        let runs = std::mem::take(&mut self.following.looking);
+        let Some((follower, look)) = found else { return self.look_again(&runs, Came::Lost) };
+        for warning in look.warnings {
+            self.following.warn(warning);
+        }
+        if !look.progress.is_empty()
+            && let Err(cause) = self.store.commit_progress(&look.progress)
+        {
+            warn!(%cause, "what agents wrote cannot be recorded yet; it is read again");
+            return self.look_again(&runs, Came::Lost);
+        }
+        self.following.follower = Some(follower);
+        let kept = if look.progress.calls.is_empty() { Vec::new() } else { self.kept(&runs) };
+        let events = placed(look.events, &look.progress);
+        self.look_again(&runs, if look.more { Came::InPart } else { Came::Whole });
+        if !kept.is_empty() || !events.is_empty() {
+            // No look before this is answered, so that events come in their order.
+            self.following.busy = true;
+            let desk = self.desk();
+            self.workers.weigh(kept, events, desk);
+        }
+    }
+
+    /// Says when the runs of a look are looked at again.
+    fn look_again(&mut self, runs: &[(RunId, bool)], came: Came) {
         let now = Self::now().mono;
-        let committed = found.is_some_and(|(follower, look)| {
-            let Look { progress, events, warnings } = look;
-            let places = progress.sessions.iter().map(|row| ((row.format, row.id.clone()), row.store.clone()));
-            let places: BTreeMap<(Format, String), String> = places.collect();
-            for warning in warnings {
-                self.following.warn(warning);
-            }
-            if !progress.is_empty()
-                && let Err(cause) = self.store.commit_progress(&progress)
-            {
-                warn!(%cause, "what agents wrote cannot be recorded yet; it is read again");
-                return false;
-            }
-            self.following.follower = Some(follower);
-            self.tell(events, &places);
-            if !progress.calls.is_empty() {
-                self.ask_spent(&runs);
-            }
-            true
-        });
         for (run, last) in runs {
-            if last && (committed || self.foreground) {
-                self.following.runs.remove(&run);
+            // In the foreground nobody comes after this one, and to wait for a disk would be for ever.
+            if *last && (came == Came::Whole || came == Came::Lost && self.foreground) {
+                self.following.runs.remove(run);
                 continue;
             }
-            let kept = self.budget(run) != Budget::default();
-            let Some(followed) = self.following.runs.get_mut(&run) else { continue };
-            let pause = if kept && committed { SOON } else { SELDOM };
+            let kept = self.budget(*run) != Budget::default();
+            let Some(followed) = self.following.runs.get_mut(run) else { continue };
             let early = FIRST.iter().map(|pause| followed.begun + *pause).find(|at| *at > now);
-            let next = early.unwrap_or(now + pause);
+            let next = match came {
+                Came::InPart => now,
+                Came::Lost => now + SELDOM,
+                Came::Whole => early.unwrap_or(now + if kept { SOON } else { SELDOM }),
+            };
             followed.due = followed.due.min(next);
         }
     }
 
-    /// Tells subscribers what agents did: not what they said (CTL-12).
-    fn tell(&mut self, events: Vec<(RunId, String, Event)>, places: &BTreeMap<(Format, String), String>) {
-        for (run, session, event) in events {
-            let Some(followed) = self.following.runs.get(&run) else { continue };
-            let harness = followed.harness.clone();
-            let format = followed.trail.format.as_deref().and_then(|name| name.parse().ok());
-            let Some(format) = format.filter(|_| self.harvests(&harness)) else { continue };
-            // What is told has grown, so its row is among what was committed.
-            let Some(store) = places.get(&(format, session.clone())) else { continue };
-            let session = opaque_id(format, store, &session);
-            let at = event.at.unwrap_or_else(|| Self::now().wall);
-            self.next_event += 1;
-            let kind = EventKind::TrajectoryEvent(Box::new(outline(harness, run, session, event)));
-            let event = wire::Event { seq: self.next_event, at, kind };
-            self.clients.broadcast(&self.handle, &event);
-        }
-    }
-
-    /// Asks what those of the runs that have a budget have used.
-    fn ask_spent(&mut self, runs: &[(RunId, bool)]) {
+    /// Those of the runs that go on and have a budget, with their starts.
+    fn kept(&self, runs: &[(RunId, bool)]) -> Vec<(RunId, Wall)> {
         let kept = runs.iter().filter(|(run, _)| self.budget(*run) != Budget::default());
-        let kept: Vec<(RunId, Wall)> =
-            kept.filter_map(|(run, _)| Some((*run, self.following.runs.get(run)?.from))).collect();
-        if !kept.is_empty() {
-            let desk = self.desk();
-            self.workers.spent(kept, desk);
-        }
+        kept.filter_map(|(run, _)| Some((*run, self.following.runs.get(run)?.from))).collect()
     }
 
-    /// Ends runs that have used up their budget.
-    pub(super) fn spent(&mut self, spent: Vec<(RunId, Usage)>) {
+    /// Takes whose the events of a look are, and what runs with a budget have used.
+    pub(super) fn weighed(&mut self, Weighed { spent, events }: Weighed) {
+        self.following.busy = false;
+        for (at, told) in events {
+            if self.harvests(&told.harness) {
+                self.next_event += 1;
+                let at = at.unwrap_or_else(|| Self::now().wall);
+                let kind = EventKind::TrajectoryEvent(Box::new(told));
+                self.clients.broadcast(&self.handle, &wire::Event { seq: self.next_event, at, kind });
+            }
+        }
         for (run, usage) in spent {
             if let Some(overspent) = overspent(self.budget(run), &usage) {
                 self.feed(supervisor::Event::Overspent { run, overspent });
             }
         }
     }
+}
+
+/// Events with where their sessions lie: whatever tells one has grown, so its row is among the progress.
+fn placed(events: Vec<(RunId, String, Event)>, progress: &Progress) -> Vec<Placed> {
+    let row = |id: &str| progress.sessions.iter().find(|row| row.id == id);
+    let places: BTreeMap<String, (Format, String)> = events
+        .iter()
+        .filter_map(|(_, id, _)| row(id).map(|row| (id.clone(), (row.format, row.store.clone()))))
+        .collect();
+    let placed = |(run, id, event): (RunId, String, Event)| {
+        let (format, store) = places.get(&id)?.clone();
+        Some(Placed { run, format, store, id, event })
+    };
+    events.into_iter().filter_map(placed).collect()
 }
 
 /// By what a budget is crossed.
@@ -279,43 +303,4 @@ fn overspent(budget: Budget, usage: &Usage) -> Option<Overspent> {
     let by_tokens = over.map(|most| Overspent::Tokens { spent: tokens, most });
     let dollars = budget.max_cost_usd.zip(usage.cost_usd).filter(|(most, spent)| spent > most);
     by_tokens.or_else(|| dollars.map(|(most, spent)| Overspent::dollars(spent, most)))
-}
-
-fn outline(harness: HarnessName, run: RunId, session: String, event: Event) -> TrajectoryEvent {
-    let kind = event.what.kind().to_owned();
-    let mut told = TrajectoryEvent {
-        harness,
-        run,
-        session,
-        kind,
-        native_id: event.id,
-        name: None,
-        action: None,
-        model: None,
-        usage: None,
-        used: None,
-        window: None,
-    };
-    match event.what {
-        What::ToolCall { name, action, .. } => {
-            told.name = Some(name);
-            told.action = Some(action.to_string());
-        }
-        What::Model { model } => told.model = Some(model),
-        What::Usage(Call { model, tokens, cost_usd, .. }) => {
-            told.model = model;
-            let tokens = tokens.unwrap_or_default();
-            let (input, cached, output) = (tokens.input, tokens.cached, tokens.output);
-            let unpriced_calls = u64::from(cost_usd.is_none());
-            told.usage = Some(Usage { input, cached, output, cost_usd, calls: 1, unpriced_calls });
-        }
-        What::Context { used, window } => {
-            told.used = Some(used);
-            told.window = window;
-        }
-        What::SubAgent { name, .. } => told.name = name,
-        What::Other { name } => told.name = Some(name),
-        _ => {}
-    }
-    told
 }

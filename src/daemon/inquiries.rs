@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::base::{HarnessName, RunId, Wall};
 use crate::store::Store;
 use crate::supervisor::Ticket;
 use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted};
-use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, TrajectoriesView, Usage, UsageView};
+use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, TrajectoriesView, UsageView};
 
 /// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.
 const MOST_BYTES: usize = MAX_LINE / 2;
@@ -36,7 +36,15 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    fn around(&self) -> Circumstances {
+    pub(super) fn state(&self) -> &Utf8Path {
+        &self.state
+    }
+
+    pub(super) const fn declared(&self) -> &BTreeMap<HarnessName, Declared> {
+        &self.declared
+    }
+
+    pub(super) fn around(&self) -> Circumstances {
         Circumstances::present(&self.home, Some(self.started_at), self.live.clone())
     }
 }
@@ -136,14 +144,6 @@ fn page(inquiry: &Inquiry<'_>, session: &str, skip: usize, limit: usize) -> Resu
         events.push(value);
     })?;
     Ok(serde_json::json!({ "session": telling.view, "events": events, "more": more }))
-}
-
-/// What runs with a budget have used so far; what cannot be told is left out.
-pub(super) fn spent(runs: &[(RunId, Wall)], desk: &Desk) -> Vec<(RunId, Usage)> {
-    let Ok(Some(store)) = Store::open_read(&desk.state) else { return Vec::new() };
-    let around = desk.around();
-    let inquiry = Inquiry { store: &store, declared: &desk.declared, around: &around };
-    runs.iter().filter_map(|(run, from)| Some((*run, inquiry.spent(*run, *from).ok()?))).collect()
 }
 
 fn json(value: &impl Serialize) -> Result<Value, ErrorBody> {

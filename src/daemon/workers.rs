@@ -19,6 +19,7 @@ use super::lost::{closed, end_stale};
 use super::recording::sweep;
 use super::sessions::{Sought, find, prepare_in};
 use super::state::Daemon;
+use super::weighing::{Placed, Weighed, weigh};
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
@@ -31,7 +32,7 @@ use crate::launch::{
 use crate::loader::{self, Selection};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
-use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source, Usage};
+use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source};
 
 /// At most so many threads; each waits for a disk or a lock, not for a core.
 const MOST: usize = 16;
@@ -55,7 +56,7 @@ enum Question {
     Describe { ticket: Ticket, harness: Arc<Harness>, view: Box<HarnessView>, around: Arc<Surroundings> },
     Inquire { ticket: Ticket, asks: Asks, desk: Box<Desk> },
     Look { follower: Box<Follower>, subjects: Vec<Subject> },
-    Spent { runs: Vec<(RunId, Wall)>, desk: Box<Desk> },
+    Weigh { kept: Vec<(RunId, Wall)>, events: Vec<Placed>, desk: Box<Desk> },
 }
 
 /// What a worker answers.
@@ -69,7 +70,7 @@ pub(super) enum Answer {
     Told { ticket: Ticket, result: Result<Value, ErrorBody> },
     /// The follower with what it found; none: it is lost.
     Looked(Option<Box<(Box<Follower>, Look)>>),
-    Spent(Vec<(RunId, Usage)>),
+    Weighed(Weighed),
 }
 
 /// The pool. A thread is added when a question would have to wait behind the others', up to a bound:
@@ -190,9 +191,9 @@ impl Workers {
         self.ask(Question::Look { follower, subjects });
     }
 
-    /// Asks what runs that began then have used.
-    pub(super) fn spent(&mut self, runs: Vec<(RunId, Wall)>, desk: Desk) {
-        self.ask(Question::Spent { runs, desk: Box::new(desk) });
+    /// Asks what runs that began then have used, and whose events are.
+    pub(super) fn weigh(&mut self, kept: Vec<(RunId, Wall)>, events: Vec<Placed>, desk: Desk) {
+        self.ask(Question::Weigh { kept, events, desk: Box::new(desk) });
     }
 
     /// Whether nothing is being worked on, and every answer has been taken in.
@@ -274,7 +275,7 @@ impl Question {
                 Answer::Loaded(Box::new(Loaded { diagnostics: vec![one], ..Loaded::default() }))
             }
             Self::Look { .. } => Answer::Looked(None),
-            Self::Spent { .. } => Answer::Spent(Vec::new()),
+            Self::Weigh { .. } => Answer::Weighed(Weighed::default()),
             Self::Skills { ticket, .. } | Self::Describe { ticket, .. } | Self::Inquire { ticket, .. } => {
                 Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
             }
@@ -315,7 +316,7 @@ fn answer(question: Question) -> Answer {
             let look = follower.look(&subjects, clock::now().wall);
             Answer::Looked(Some(Box::new((follower, look))))
         }
-        Question::Spent { runs, desk } => Answer::Spent(inquiries::spent(&runs, &desk)),
+        Question::Weigh { kept, events, desk } => Answer::Weighed(weigh(&kept, events, &desk)),
         Question::Describe { ticket, harness, view, around } => {
             Answer::Told { ticket, result: described(&harness, *view, &around) }
         }
@@ -361,7 +362,7 @@ impl Daemon {
             Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),
             Answer::Told { ticket, result } => self.reply(ticket, result),
             Answer::Looked(found) => self.looked(found.map(|found| *found)),
-            Answer::Spent(spent) => self.spent(spent),
+            Answer::Weighed(weighed) => self.weighed(weighed),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) use ask::{CALLS, SESSIONS, call, session};
 pub(super) use ask::{CURSORS, UNSETTLED, of_calls, of_sessions};
 pub(super) use facts::evidence;
 #[cfg(test)]
-pub(super) use facts::{KNOWN, WINDOWS};
+pub(super) use facts::WINDOWS;
 pub(super) use keep::{progress, see, settle_lost, write_trail};
 
 /// A session as the account knows it. It holds nothing of its contents, not even the title.

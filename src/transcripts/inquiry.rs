@@ -3,18 +3,19 @@
 //! Invariant: of a harness that does not let its trajectories be read (`harvest`) no session, no exclusion and
 //! no log is told here; what it used is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono_tz::Tz;
 
-use super::survey::{Survey, Circumstances, opaque_id};
+use super::survey::{Circumstances, Credited, Survey, opaque_id};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
-use crate::correlate::{Attribution, Peer};
+use crate::correlate::{Attribution, Ledger, Peer};
 use crate::host::zone;
 use crate::store::{AccountQuery, Store, StoreError};
-use crate::wire::{By, Run, RunSession, RunView, Usage, UsageKey, UsageRow, UsageView};
+use crate::trajectory::Format;
+use crate::wire::{By, Evidence, Run, RunSession, RunView, Usage, UsageKey, UsageRow, UsageView};
 
 /// What the present configuration says of a harness, as far as these questions go.
 #[derive(Debug, Clone)]
@@ -166,9 +167,68 @@ impl Inquiry<'_> {
         Ok(spent)
     }
 
+    /// Whose parts of these sessions are, all of which went on since then.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn owners(
+        &self,
+        sessions: &HashSet<(Format, String, String)>,
+        from: Option<Wall>,
+    ) -> Result<Owners, StoreError> {
+        let query = AccountQuery { cwd: None, from, to: None };
+        let survey = if sessions.is_empty() { Survey::default() } else { self.survey(&query)? };
+        let wanted = |one: &&Credited| {
+            sessions.contains(&(one.row.format, one.row.store.clone(), one.row.id.clone()))
+        };
+        let mut of = HashMap::new();
+        for one in survey.sessions().iter().filter(wanted) {
+            if let Attribution::To(runs) = &one.whose {
+                of.insert((one.row.format, one.row.store.clone(), one.row.id.clone()), runs.clone());
+            }
+        }
+        Ok(Owners { survey, of })
+    }
+
     fn day(&self, harness: &HarnessName, at: Wall) -> String {
         let zone = self.declared.get(harness).map_or_else(zone::system, |declared| declared.zone);
         at.utc().with_timezone(&zone).format("%Y-%m-%d").to_string()
+    }
+}
+
+/// Whose the parts of some sessions are.
+#[derive(Debug)]
+pub struct Owners {
+    survey: Survey,
+    of: HashMap<(Format, String, String), Vec<(RunId, Evidence)>>,
+}
+
+impl Owners {
+    /// The facts, arranged for many questions.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger<'_> {
+        self.survey.facts().prepare()
+    }
+
+    /// The harness of the run, if what happened then in that session is the run's. What has no time is, where
+    /// the session is.
+    #[must_use]
+    pub fn of(
+        &self,
+        ledger: &Ledger<'_>,
+        format: Format,
+        store: &str,
+        id: &str,
+        at: Option<Wall>,
+        run: RunId,
+    ) -> Option<HarnessName> {
+        let of = self.of.get(&(format, store.to_owned(), id.to_owned()))?;
+        let owner = match at {
+            Some(at) => ledger.owner(at, of)?,
+            None => of.iter().find(|(one, _)| *one == run)?.0,
+        };
+        let window = self.survey.window(run).filter(|_| owner == run)?;
+        Some(window.harness.clone())
     }
 }
 

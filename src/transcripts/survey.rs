@@ -63,7 +63,7 @@ impl Circumstances {
 type Key = (Format, String, String);
 
 /// Sessions, windows and evidence as they are now.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Survey {
     facts: Facts,
     sessions: Vec<Credited>,

@@ -19,7 +19,7 @@ use crate::host::limits::InheritedLimits;
 use crate::host::socket::HandedListener;
 use crate::host::tree::Family;
 use crate::launch::Conditions;
-use crate::supervisor::{Remnant, Snapshot, Ticket};
+use crate::supervisor::{Remnant, Snapshot, Ticket, Wish};
 
 /// The shape of the document; it changes when a field changes its meaning.
 const FORMAT: u32 = 1;

@@ -24,7 +24,7 @@ pub(in crate::store) const WINDOWS: &str = "
     FROM windows AS w LEFT JOIN trails AS t ON t.run = w.id WHERE w.ended_at >= ?1";
 
 /// The session that a run was told to begin or to go on with is known as well as any other evidence.
-pub(in crate::store) const KNOWN: &str = "
+const KNOWN: &str = "
     SELECT run, format, session, evidence FROM evidence
     UNION
     SELECT run, format, session, ?1 FROM trails WHERE session IS NOT NULL AND format IS NOT NULL";
