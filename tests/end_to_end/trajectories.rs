@@ -71,7 +71,7 @@ fn home(more: &str) -> Home {
 fn config(home: &Home, more: &str) -> String {
     let (program, work) = (home.text("bin/claude"), home.text("work"));
     format!(
-        "[harness.job]\ncmd = \"{program}\"\nadapter = \"claude-code\"\nworkdir = \"{work}\"\nprompt = \"3\"\n\
+        "[harness.job]\ncmd = \"{program}\"\nworkdir = \"{work}\"\nprompt = \"3\"\n\
          {more}\n\
          [harness.plain]\noneshot = true\ncmd = \"sh\"\nworkdir = \"{work}\"\n\
          args = [\"-c\", \"printf 'one\\\\033[1mtwo\\\\n'\"]\nharvest = true\n"
