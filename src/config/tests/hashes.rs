@@ -23,6 +23,9 @@ fn keys_that_apply_at_once_leave_the_launch_hash() {
         "catch_up_window = \"1h\"",
         "exclusive = true",
         "keep_runs = 3",
+        "harvest = true",
+        "budget = { max_cost_usd = 1 }",
+        "budget = { max_tokens = 1 }",
         "description = \"nightly\"",
     ] {
         let changed = made(&format!("{BASE}{change}\n"));

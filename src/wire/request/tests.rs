@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{OPS, decode_request};
-use crate::wire::{ErrorBody, ErrorCode, Op, Request};
+use crate::wire::{ErrorBody, ErrorCode, Op, Request, Which};
 
 fn refused(line: &str) -> (Option<u64>, String, Option<String>) {
     let (id, ErrorBody { code, message, help }) = decode_request(line.as_bytes()).unwrap_err();
@@ -155,6 +155,11 @@ fn a_field_of_a_wrong_type_is_refused() {
         (r#"{"id":5,"op":"start","names":"a"}"#, "field `names` of op `start` must be a list of strings"),
         (r#"{"id":5,"op":"start","names":[1]}"#, "field `names` of op `start` must be a list of strings"),
         (r#"{"id":5,"op":"stop","all":1}"#, "field `all` of op `stop` must be `true` or `false`"),
+        (
+            r#"{"id":5,"op":"start","resume":false}"#,
+            "field `resume` of op `start` must be `true` or the id of a session",
+        ),
+        (r#"{"id":5,"op":"start","fork":""}"#, "field `fork` of op `start` must be `true` or the id of a session"),
         (
             r#"{"id":5,"op":"runs","limit":-1}"#,
             "field `limit` of op `runs` must be a whole number from 0 to 4294967295",
