@@ -12,6 +12,7 @@ mod layout;
 mod model;
 mod otlp;
 mod record;
+mod rows;
 mod text;
 mod told;
 

@@ -18,11 +18,14 @@ use super::shape::{ADAPTER, Problem};
 use super::skills::private_subdir;
 
 /// The built-in documents, in the order in which they are listed.
-pub(super) const DOCUMENTS: [&str; 5] = [
+pub(super) const DOCUMENTS: [&str; 8] = [
     include_str!("builtin/claude-code.toml"),
     include_str!("builtin/codex.toml"),
     include_str!("builtin/opencode.toml"),
     include_str!("builtin/pi.toml"),
+    include_str!("builtin/crush.toml"),
+    include_str!("builtin/goose.toml"),
+    include_str!("builtin/hermes.toml"),
     include_str!("builtin/generic.toml"),
 ];
 

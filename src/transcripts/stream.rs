@@ -93,6 +93,12 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
+    /// Both of what was told in two readings of which the first was not over.
+    pub(super) fn and(self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        Self { offset: self.offset.max(other.offset), last_at: self.last_at.max(other.last_at) }
+    }
+
     /// Whether an event was told before: it is not later, and where it is not earlier either its place tells.
     pub(super) fn has(&self, at: Option<Wall>, place: u64) -> bool {
         match (at, self.last_at) {

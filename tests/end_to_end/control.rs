@@ -336,7 +336,7 @@ fn reading_verbs_work_without_a_daemon() {
         .iter()
         .map(|agent| agent["id"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(ids, ["claude-code", "codex", "generic", "opencode", "pi"]);
+    assert_eq!(ids, ["claude-code", "codex", "crush", "generic", "goose", "hermes", "opencode", "pi"]);
     assert!(home.ok(&["skills", "sleeper"]).out.contains("this agent takes none"));
     assert!(!home.path(".local/state/harnessd").exists(), "reading makes nothing");
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod crush;
+mod database;
 mod drive;
 
 mod copilot;
@@ -10,3 +12,7 @@ mod gemini;
 mod pi;
 mod qwen;
 mod recorded;
+mod goose;
+mod hermes;
+mod opencode;
+mod rows;

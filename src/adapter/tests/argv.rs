@@ -26,6 +26,7 @@ const CLAUDE_ACCEPTING: &[(&str, &str)] =
     &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1")];
 /// How claude is asked for machine-readable output.
 const STREAM: [&str; 3] = ["--output-format", "stream-json", "--verbose"];
+const CRUSH: &[(&str, &str)] = &[("CRUSH_DISABLE_METRICS", "1"), ("CRUSH_DISABLE_PROVIDER_AUTO_UPDATE", "1")];
 const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
 
 fn one_shots() -> Vec<Case> {
@@ -107,6 +108,26 @@ fn one_shots() -> Vec<Case> {
         ),
         case("pi_plain", "pi", PLAIN, &["pi", "-p", "--mode", "json", "--", "P"], &[], false),
         case("pi_all", "pi", all(), &["pi", "-p", "--mode", "json", "--model", "m/x", "--", "P"], &[], false),
+        case("crush_plain", "crush", PLAIN, &["crush", "run", "-q", "--", "P"], CRUSH, false),
+        case("crush_all", "crush", all(), &["crush", "run", "-q", "-m", "m/x", "--", "P"], CRUSH, false),
+        case("goose_plain", "goose", PLAIN, &["goose", "run", "-q", "--text=P"], &[], false),
+        case(
+            "goose_all",
+            "goose",
+            PromptOptions { max_turns: Some(3), ..all() },
+            &["goose", "run", "-q", "--model", "m/x", "--max-turns", "3", "--text=P"],
+            &[("GOOSE_MODE", "auto")],
+            false,
+        ),
+        case("hermes_plain", "hermes", PLAIN, &["hermes", "chat", "-Q", "--query=P"], &[], false),
+        case(
+            "hermes_all",
+            "hermes",
+            PromptOptions { max_turns: Some(3), ..all() },
+            &["hermes", "chat", "-Q", "-m", "m/x", "--yolo", "--max-turns", "3", "--query=P"],
+            &[],
+            false,
+        ),
     ]
 }
 
@@ -116,7 +137,7 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
         .argv
         .iter()
         .map(|&word| match word {
-            "P" | "--prompt=P" => word.replace('P', "<prompt>"),
+            "P" | "--prompt=P" | "--text=P" | "--query=P" => word.replace('P', "<prompt>"),
             word => word.to_owned(),
         })
         .collect();
@@ -125,7 +146,8 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.env, variables(case.env), "{}", case.name);
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
-    assert_eq!(made.report.as_deref(), (!wanted.resident).then_some(case.agent), "{}", case.name);
+    let reports = !wanted.resident && !["crush", "goose", "hermes"].contains(&case.agent);
+    assert_eq!(made.report.as_deref(), reports.then_some(case.agent), "{}", case.name);
 }
 
 /// PRM-5: the command of a one-shot comes from the template alone, options folded in.
@@ -164,6 +186,13 @@ fn a_resident_agent_is_given_its_prompt_by_argument() {
         case("codex", "codex", PLAIN, &["codex", "-c", "analytics.enabled=false", "--", "P"], &[]),
         case("opencode", "opencode", all(), &["opencode", "-m", "m/x", "--auto", "--prompt=P"], OPENCODE),
         case("pi", "pi", all(), &["pi", "--model", "m/x", "--", "P"], &[]),
+        case(
+            "goose",
+            "goose",
+            all(),
+            &["goose", "run", "-s", "--model", "m/x", "--text=P"],
+            &[("GOOSE_MODE", "auto")],
+        ),
     ] {
         let wanted = Invocation { resident: true, ..one_shot("P", &case.options) };
         check(&case, &wanted);

@@ -31,7 +31,10 @@ fn a_table_overrides_single_fields() {
     assert_eq!(registry.infer("claude-next"), claude);
     assert_eq!(registry.find("claude"), None);
     assert_eq!(claude.skills, builtin("claude-code").skills);
-    assert_eq!(registry.ids(), ["claude-code", "codex", "opencode", "pi", "generic"]);
+    assert_eq!(
+        registry.ids(),
+        ["claude-code", "codex", "opencode", "pi", "crush", "goose", "hermes", "generic"]
+    );
 }
 
 /// ADP-2: a table may add an agent.
@@ -43,7 +46,10 @@ fn a_table_adds_an_agent() {
          oneshot.model.args = ['-m', '{value}']\n",
     )
     .unwrap();
-    assert_eq!(registry.ids(), ["claude-code", "codex", "opencode", "pi", "kimi", "generic"]);
+    assert_eq!(
+        registry.ids(),
+        ["claude-code", "codex", "opencode", "pi", "crush", "goose", "hermes", "kimi", "generic"]
+    );
     let kimi = registry.infer("/usr/bin/kimi");
     assert_eq!(kimi, registry.find("Kimi-Code").unwrap());
     assert_eq!(kimi.synthesize(&one_shot("P", &PLAIN)).unwrap().argv, ["kimi", "-p", "P"]);

@@ -89,7 +89,10 @@ fn everything(adapter: &Adapter) -> Vec<Synthesis> {
 #[test]
 fn the_built_in_documents_read_and_hold() {
     let registry = Registry::builtin();
-    assert_eq!(registry.ids(), ["claude-code", "codex", "opencode", "pi", "generic"]);
+    assert_eq!(
+        registry.ids(),
+        ["claude-code", "codex", "opencode", "pi", "crush", "goose", "hermes", "generic"]
+    );
     for text in crate::adapter::registry::DOCUMENTS {
         let value = crate::adapter::document::read(text).unwrap();
         let mut problems = Vec::new();
@@ -164,7 +167,9 @@ fn every_declared_store_resolves_to_a_path() {
         for adapter in registry.all() {
             let stores = adapter.stores(&variables(&[]), Utf8Path::new("/h"));
             assert_eq!(stores.is_empty(), adapter.trajectory.is_none(), "{}", adapter.id());
-            assert!(stores.iter().all(|store| store.is_absolute()), "{}", adapter.id());
+            // Crush's lies in the working directory.
+            let absolute = stores.iter().all(|store| store.is_absolute());
+            assert_eq!(absolute, adapter.id() != "crush", "{}", adapter.id());
         }
     }
     let home = Utf8Path::new("/h");
@@ -175,6 +180,10 @@ fn every_declared_store_resolves_to_a_path() {
         ("opencode", variables(&[]), "/h/.local/share/opencode/opencode.db"),
         ("opencode", variables(&[("OPENCODE_DB", "/x.db")]), "/x.db"),
         ("pi", variables(&[("PI_CODING_AGENT_DIR", "/p")]), "/p/sessions"),
+        ("crush", variables(&[]), ".crush/crush.db"),
+        ("goose", variables(&[]), "/h/.local/share/goose/sessions/sessions.db"),
+        ("goose", variables(&[("GOOSE_PATH_ROOT", "/g")]), "/g/data/sessions/sessions.db"),
+        ("hermes", variables(&[("HERMES_HOME", "/x")]), "/x/state.db"),
     ] {
         assert_eq!(builtin(agent).stores(&env, home)[0], store, "{agent}");
     }
@@ -200,6 +209,9 @@ fn adapter_inferred_from_cmd() {
         ("codex", "codex"),
         ("opencode", "opencode"),
         ("pi", "pi"),
+        ("crush", "crush"),
+        ("goose", "goose"),
+        ("hermes", "hermes"),
         ("Claude", "generic"),
         ("claude-code", "generic"),
         ("claude/", "generic"),
@@ -246,6 +258,9 @@ fn the_table_of_agents_follows_from_the_data() {
         ("codex", ByFlag, ByFlag, Never, Already, "shared"),
         ("opencode", ByFlag, ByFlag, Never, Already, "private"),
         ("pi", ByFlag, Already, Never, Already, "private"),
+        ("crush", ByFlag, Already, Never, Already, "private"),
+        ("goose", ByFlag, ByFlag, ByFlag, Already, "shared"),
+        ("hermes", ByFlag, ByFlag, ByFlag, Already, "none"),
         ("generic", Never, Never, Never, Never, "none"),
     ] {
         let adapter = builtin(agent);
@@ -256,7 +271,8 @@ fn the_table_of_agents_follows_from_the_data() {
         assert_eq!(words, [model.as_str(), auto_accept.as_str(), max_turns.as_str()], "{agent}");
         assert_eq!(view.supports.skills, skills, "{agent}");
         assert_eq!(view.supports.prompt, agent != "generic", "{agent}");
-        assert_eq!(view.supports.hides_native_skills, agent != "generic", "{agent}");
+        let hides = !["goose", "hermes", "generic"].contains(&agent);
+        assert_eq!(view.supports.hides_native_skills, hides, "{agent}");
         assert_eq!(adapter.resident_tty(), agent != "generic", "{agent}");
     }
 }

@@ -277,6 +277,29 @@ fn default_roots_are_the_agents_own_lowest_first() {
             &[".claude/skills", ".agents/skills", ".opencode/skills"],
         ),
         ("pi", &[], &["/h/.pi/agent/skills", "/h/.agents/skills"], &[".agents/skills", ".pi/skills"]),
+        (
+            "crush",
+            &[],
+            &[
+                "/h/.config/crush/skills",
+                "/h/.config/agents/skills",
+                "/h/.agents/skills",
+                "/h/.claude/skills",
+            ],
+            &[".agents/skills", ".claude/skills", ".cursor/skills", ".crush/skills"],
+        ),
+        (
+            "goose",
+            &[],
+            &[
+                "/h/.claude/skills",
+                "/h/.agents/skills",
+                "/h/.config/agents/skills",
+                "/h/.config/goose/skills",
+            ],
+            &[".claude/skills", ".agents/skills", ".goose/skills"],
+        ),
+        ("hermes", &[], &[], &[]),
         ("generic", &[], &[], &[]),
     ] {
         let facts = facts(agent, env);

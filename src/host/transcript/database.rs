@@ -37,7 +37,9 @@ pub struct SessionDatabase {
 /// Why a statement was given up.
 enum Halt {
     /// The file changed while it was read as one that nobody writes; whether rows were handed out before.
-    Changed { handed: bool },
+    Changed {
+        handed: bool,
+    },
     Failed(rusqlite::Error),
 }
 

@@ -82,7 +82,13 @@ fn system(value: &Value) -> What {
 }
 
 /// The blocks of a message; `said` makes an event of plain text.
-fn content(value: &Value, at: Option<Wall>, id: Option<&str>, told: &mut Told<'_>, said: impl Fn(String) -> What) {
+fn content(
+    value: &Value,
+    at: Option<Wall>,
+    id: Option<&str>,
+    told: &mut Told<'_>,
+    said: impl Fn(String) -> What,
+) {
     let Some(content) = record::at(value, &["message", "content"]) else { return };
     if let Some(text) = content.as_str() {
         return told.event(at, id, said(text.to_owned()));

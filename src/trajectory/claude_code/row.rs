@@ -97,9 +97,10 @@ impl<'a> Row<'a> {
                 }),
             }),
             total_cost: value.get("totalCostUSD").and_then(Value::as_f64),
-            model_usage: value.get("modelUsage").and_then(Value::as_object).map(|models| {
-                models.keys().map(|model| (Word(Cow::Borrowed(model)), IgnoredAny)).collect()
-            }),
+            model_usage: value
+                .get("modelUsage")
+                .and_then(Value::as_object)
+                .map(|models| models.keys().map(|model| (Word(Cow::Borrowed(model)), IgnoredAny)).collect()),
         }
     }
 

@@ -106,9 +106,12 @@ impl Ledger {
         )
     }
 
-    /// The input tokens of all calls.
+    /// The input tokens of all calls, the fewest first.
     pub(super) fn input(&self) -> Vec<u64> {
-        self.calls.values().filter_map(|call| call.tokens).map(|Tokens { input, .. }| input).collect()
+        let tokens = self.calls.values().filter_map(|call| call.tokens);
+        let mut input: Vec<u64> = tokens.map(|Tokens { input, .. }| input).collect();
+        input.sort_unstable();
+        input
     }
 
     /// The native ids of the sessions that are known.
@@ -157,7 +160,8 @@ impl World {
         fs::create_dir(&work).unwrap();
         let ledger = Arc::new(Mutex::new(Ledger::default()));
         let follower = Follower::over(Box::new(Shared(ledger.clone())));
-        let from = Wall(now().0 / 1_000_000 * 1_000_000);
+        // A minute ago, so that what is some seconds later is not in the future.
+        let from = Wall(now().0 / 1_000_000 * 1_000_000) - Duration::from_secs(60);
         Self { _dir: dir, agent, root, store, work, ledger, follower, from, ids: RunIds::new(7) }
     }
 

@@ -139,9 +139,8 @@ fn immutable(path: &Utf8Path) -> Result<Connection, rusqlite::Error> {
 }
 
 fn open_uri(path: &Utf8Path, how: &str) -> Result<Connection, rusqlite::Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags(format!("file:{}?{how}", escaped(path)), flags)
 }
 

@@ -1,0 +1,127 @@
+//! Rows of a database whose records change in place until they are complete: what of them is told, and what is
+//! held back.
+//!
+//! Invariants: a piece of a record is told once, whether its record was complete then or only the end of the
+//! reading made it be told; the number of pieces and rows that are remembered is bounded.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::layout::{Row, Watermark};
+
+/// So many pieces of records that are not complete are remembered as told.
+const PIECES: usize = 4096;
+
+/// So many rows are held back, and so many bytes of text in them; more of them come when they are complete.
+const HELD_ROWS: usize = 4096;
+const HELD_BYTES: usize = 16 << 20;
+
+/// What is remembered of the rows of a session.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Rows {
+    /// Every record before this time is told.
+    time: i64,
+    /// The records at that time that are told.
+    complete: Vec<String>,
+    /// Told pieces of records that are not complete: record and piece.
+    pieces: Vec<(String, String)>,
+    /// So many records have been told.
+    count: u64,
+    /// The rows of records that are not complete. They come again with the next reading, so they are never
+    /// written down.
+    #[serde(skip)]
+    held: Vec<(String, Row)>,
+    #[serde(skip)]
+    held_bytes: usize,
+}
+
+impl Rows {
+    /// Records at and after this are asked for.
+    pub(super) fn watermark(&self) -> Watermark {
+        Watermark { time: self.time, id: String::new() }
+    }
+
+    /// Whether the record is told and complete.
+    pub(super) fn is_complete(&self, at: i64, record: &str) -> bool {
+        at < self.time || at == self.time && self.complete.iter().any(|known| known == record)
+    }
+
+    /// Notes that the record is complete and told, as are all before it.
+    pub(super) fn complete(&mut self, at: i64, record: &str) {
+        self.pieces.retain(|(known, _)| known != record);
+        if at > self.time || self.complete.is_empty() {
+            self.time = at;
+            self.complete.clear();
+        }
+        self.complete.push(record.to_owned());
+    }
+
+    /// Whether a piece of a record is to be told now, which it then is.
+    pub(super) fn is_new(&mut self, record: &str, piece: &str) -> bool {
+        if self.pieces.iter().any(|(known, told)| known == record && told == piece) {
+            return false;
+        }
+        if self.pieces.len() < PIECES {
+            self.pieces.push((record.to_owned(), piece.to_owned()));
+        }
+        true
+    }
+
+    /// Holds a row back; `key` tells it from the others.
+    pub(super) fn hold(&mut self, key: &str, row: &Row) {
+        self.release(key);
+        let bytes = size(row);
+        if self.held.len() < HELD_ROWS && self.held_bytes + bytes <= HELD_BYTES {
+            self.held_bytes += bytes;
+            self.held.push((key.to_owned(), row.clone()));
+        }
+    }
+
+    /// A row is not held back any more.
+    pub(super) fn release(&mut self, key: &str) {
+        let gone = self.held.iter().position(|(known, _)| known == key).map(|at| self.held.remove(at));
+        self.held_bytes -= gone.map_or(0, |(_, row)| size(&row));
+    }
+
+    /// The rows that are held back, which are not from now on.
+    pub(super) fn take_held(&mut self) -> Vec<Row> {
+        self.held_bytes = 0;
+        self.held.drain(..).map(|(_, row)| row).collect()
+    }
+
+    /// The place of what is told next.
+    pub(super) fn place(&mut self) -> u64 {
+        self.count += 1;
+        self.count - 1
+    }
+}
+
+fn size(row: &Row) -> usize {
+    row.values().map(|value| value.as_str().map_or(8, str::len)).sum()
+}
+
+/// The text in a column.
+pub(super) fn text<'a>(row: &'a Row, column: &str) -> Option<&'a str> {
+    row.get(column)?.as_str()
+}
+
+/// The whole number in a column.
+pub(super) fn whole(row: &Row, column: &str) -> Option<i64> {
+    row.get(column)?.as_i64()
+}
+
+/// The count in a column; none or a negative one is zero.
+pub(super) fn count(row: &Row, column: &str) -> u64 {
+    row.get(column).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// The amount in a column, where it is one.
+pub(super) fn amount(row: &Row, column: &str) -> Option<f64> {
+    row.get(column)?.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0)
+}
+
+/// The JSON document in a column.
+pub(super) fn document(row: &Row, column: &str) -> Option<Value> {
+    serde_json::from_str(text(row, column)?).ok()
+}
