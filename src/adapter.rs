@@ -33,6 +33,7 @@ mod secrets;
 mod session;
 mod shape;
 mod skills;
+mod stores;
 mod synthesis;
 mod template;
 #[cfg(test)]
@@ -46,5 +47,6 @@ pub use registry::{Registry, TableProblem};
 pub use secrets::{masked, masked_value};
 pub use session::Session;
 pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
+pub use stores::{Disk, Scene, Stores};
 pub use synthesis::{Invocation, Synthesis};
 pub use view::{AgentView, Supports};

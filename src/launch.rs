@@ -16,3 +16,4 @@ pub use environment::{Surroundings, log_file, login_files};
 pub use error::LaunchError;
 pub use prepare::{Chosen, Prepared, is_quick, prepare, shown_command, workdir};
 pub use skills::{skills_job, skills_view, withdraw_skills};
+pub use trail::peer;

@@ -14,6 +14,7 @@ use crate::report::Format;
 
 mod clash;
 mod skills;
+mod trajectory;
 
 pub(super) use clash::clashes;
 
@@ -49,9 +50,7 @@ pub(super) fn check(adapter: &Adapter) -> Vec<Problem> {
         all.at("skills").skills(skills);
     }
     if let Some(trajectory) = &adapter.trajectory {
-        all.at("trajectory").at("stores").places(&trajectory.stores, true);
-        all.at("trajectory").required("format", trajectory.format.is_empty());
-        all.at("trajectory").required("stores", trajectory.stores.is_empty());
+        all.at("trajectory").trajectory(trajectory);
     }
     if let Some(gateway) = &adapter.gateway {
         all.at("gateway").injection(gateway, &["endpoint"]);

@@ -202,6 +202,41 @@ pub(super) struct Trajectory {
     /// Arguments that name another store.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) flags: Vec<String>,
+    /// What lies in the directory that an argument, a setting or the registry names; none: it is the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) below: Option<String>,
+    /// Whether no session says in which directory it was.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) without_cwd: bool,
+    /// Documents that name another store, lowest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) settings: Vec<Setting>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) registry: Option<StoreRegistry>,
+}
+
+/// A setting of the agent that names its store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Setting {
+    /// JSON documents; the first that exists counts.
+    pub(super) files: Vec<String>,
+    /// Keys from the top down, with a `.` between them.
+    pub(super) key: String,
+}
+
+/// Where the agent lists its stores by working directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoreRegistry {
+    /// The JSON document.
+    pub(super) file: String,
+    /// The key of the list.
+    pub(super) list: String,
+    /// The key of an entry's working directory.
+    pub(super) workdir: String,
+    /// The key of an entry's store.
+    pub(super) store: String,
 }
 
 /// Arguments and variables that point the agent at something of ours.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use thiserror::Error;
 
-/// A path expression: `~/x`, `/x`, `x`, `${VAR}/x` or `${VAR:-~/y}/x`.
+/// A path expression: `~/x`, `/x`, `x`, `${VAR}/x` or `${VAR:-DEFAULT}/x`, whose default is one again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place<'a> {
     base: Base<'a>,
@@ -19,7 +19,7 @@ pub(super) struct Place<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Base<'a> {
     Literal,
-    Variable { name: &'a str, default: Option<&'a str> },
+    Variable { name: &'a str, default: Option<Box<Place<'a>>> },
 }
 
 /// Why a text is no path expression.
@@ -52,7 +52,8 @@ impl<'a> Place<'a> {
                 Ok(Self { base: Base::Literal, rest: text })
             };
         };
-        let (inner, rest) = inner.split_once('}').ok_or(PlaceError::Unclosed)?;
+        let end = closing(inner).ok_or(PlaceError::Unclosed)?;
+        let (inner, rest) = (&inner[..end], &inner[end + 1..]);
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
@@ -60,26 +61,40 @@ impl<'a> Place<'a> {
         if !is_variable(name) {
             return Err(PlaceError::NoName);
         }
-        if rest.contains('$') || default.is_some_and(|text| text.contains('$')) {
+        if rest.contains('$') {
             return Err(PlaceError::Stray);
         }
+        let default = match default {
+            // `${NAME:-}` has a default that is nothing.
+            Some("") => Some(Box::new(Self { base: Base::Literal, rest: "" })),
+            Some(text) => Some(Box::new(Self::parse(text)?)),
+            None => None,
+        };
         Ok(Self { base: Base::Variable { name, default }, rest })
     }
 
     /// The path, as it stands with these variables and this home.
     pub(super) fn resolve(&self, env: &BTreeMap<String, String>, home: &Utf8Path) -> Option<Utf8PathBuf> {
-        match self.base {
+        match &self.base {
             Base::Literal => Some(expand_home(self.rest, home)),
             Base::Variable { name, default } => {
-                let set = env.get(name).filter(|value| !value.is_empty());
-                let base = match (set, default) {
+                let base = match (set(env, name), default) {
                     (Some(value), _) => Utf8PathBuf::from(value),
-                    (None, Some(default)) => expand_home(default, home),
+                    (None, Some(default)) => default.resolve(env, home)?,
                     (None, None) => return None,
                 };
                 let rest = self.rest.trim_start_matches('/');
                 Some(if rest.is_empty() { base } else { base.join(rest) })
             }
+        }
+    }
+
+    /// The variable that it is resolved by, as it stands with these: one of the agent's own, or `HOME`.
+    pub(super) fn variable(&self, env: &BTreeMap<String, String>) -> Option<&'a str> {
+        match &self.base {
+            Base::Literal => (self.rest == "~" || self.rest.starts_with("~/")).then_some("HOME"),
+            Base::Variable { name, .. } if set(env, name).is_some() => Some(name),
+            Base::Variable { default, .. } => default.as_ref()?.variable(env),
         }
     }
 
@@ -93,6 +108,25 @@ impl<'a> Place<'a> {
 pub(super) fn is_variable(name: &str) -> bool {
     name.bytes().next().is_some_and(|c| c.is_ascii_alphabetic() || c == b'_')
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+}
+
+/// A variable's value; an empty one counts as unset.
+fn set<'e>(env: &'e BTreeMap<String, String>, name: &str) -> Option<&'e String> {
+    env.get(name).filter(|value| !value.is_empty())
+}
+
+/// Where the brace closes that is open where `text` begins.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_u32;
+    text.char_indices().find_map(|(at, c)| {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(at),
+            '}' => depth -= 1,
+            _ => {}
+        }
+        None
+    })
 }
 
 fn expand_home(text: &str, home: &Utf8Path) -> Utf8PathBuf {
@@ -133,6 +167,10 @@ mod tests {
             ("${EMPTY:-~/d}/x", Some("/home/u/d/x")),
             ("${UNSET:-/d}/x", Some("/d/x")),
             ("${UNSET}/x", None),
+            ("${SET:-${UNSET:-~/d}/e}/x", Some("/else/x")),
+            ("${UNSET:-${SET:-~/d}/e}/x", Some("/else/e/x")),
+            ("${UNSET:-${EMPTY:-~/d}/e}/x", Some("/home/u/d/e/x")),
+            ("${UNSET:-${EMPTY}/e}/x", None),
             ("${EMPTY}/x", None),
         ] {
             let place = Place::parse(text).unwrap();

@@ -47,6 +47,8 @@ const LAUNCH: Shape = Table(&[
 
 const INJECTION: Shape = Table(&[("args", Texts), ("env", TextMap), ("json_env", JsonMap)]);
 
+const REGISTRY: Shape = Table(&[("file", Text), ("list", Text), ("workdir", Text), ("store", Text)]);
+
 const NATIVE: &[(&str, Shape)] =
     &[("at", Text), ("upward", Flag), ("hidden", Word(&["never", "always", "copies", "unmerged"]))];
 
@@ -89,7 +91,18 @@ pub(super) const ADAPTER: Shape = Table(&[
             ),
         ]),
     ),
-    ("trajectory", Table(&[("format", Text), ("stores", Texts), ("flags", Texts)])),
+    (
+        "trajectory",
+        Table(&[
+            ("format", Text),
+            ("stores", Texts),
+            ("flags", Texts),
+            ("below", Text),
+            ("without_cwd", Flag),
+            ("settings", Tables(&[("files", Texts), ("key", Text)], &["files", "key"])),
+            ("registry", REGISTRY),
+        ]),
+    ),
     ("gateway", INJECTION),
     ("mcp", INJECTION),
     ("outcome", Table(&[("args", Texts), ("format", Text)])),

@@ -6,6 +6,7 @@ mod prompt;
 mod registry;
 mod session;
 mod skills;
+mod stores;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -159,6 +159,21 @@ pub fn same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
     one == other || identity(one).is_some_and(|found| Some(found) == identity(other))
 }
 
+/// The absolute path without symbolic links, as far as it exists; what does not exist yet is left as it is.
+#[must_use]
+pub fn physical(path: &Utf8Path) -> Utf8PathBuf {
+    let mut rest = Vec::new();
+    for ancestor in path.ancestors() {
+        if let Ok(found) = ancestor.canonicalize_utf8() {
+            return rest.iter().rev().fold(found, |path, part| path.join(part));
+        }
+        // Without a last name it ends in `..` of something that does not exist.
+        let Some(name) = ancestor.file_name() else { break };
+        rest.push(name);
+    }
+    path.to_owned()
+}
+
 /// A descriptor that stands for nothing, to be given up when one is needed and none is left.
 ///
 /// # Errors

@@ -33,7 +33,7 @@ pub struct Surroundings {
 
 /// The UTF-8 variables that the agent will see before its adapter adds any: by them it finds its own
 /// directories. An `env_file` that cannot be read adds none here; the start itself fails for it.
-fn agent_environment(harness: &Harness, around: &Surroundings) -> BTreeMap<String, String> {
+pub(super) fn agent_environment(harness: &Harness, around: &Surroundings) -> BTreeMap<String, String> {
     let file = harness.env_file.as_ref().and_then(|path| files::read_env_file(path).ok().flatten());
     let mut env = text_of(&inherited(harness, around));
     env.extend(file.into_iter().flatten().chain(harness.env.clone()));

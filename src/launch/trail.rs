@@ -1,33 +1,93 @@
 //! Where the transcripts of a run will lie, as known when it starts (COR-2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::environment::text_of;
-use crate::config::Harness;
-use crate::wire::{StorePlace, Trail};
+use super::environment::{Surroundings, agent_environment, text_of};
+use super::prepare;
+use crate::adapter::{Disk, Scene};
+use crate::config::{Harness, Work};
+use crate::correlate::Peer;
+use crate::host::files::{self, ReadProblem};
+use crate::wire::Trail;
 
 /// The trail of a run with this environment and command, and what is odd about it.
 pub(super) fn trail(
     harness: &Harness,
     env: &BTreeMap<OsString, OsString>,
-    _argv: &[OsString],
+    argv: &[OsString],
     workdir: &Utf8Path,
 ) -> (Trail, Vec<String>) {
-    let physical =
-        |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned()).into_string();
-    let env = text_of(env);
+    trail_of(harness, &text_of(env), &words(harness, argv), workdir)
+}
+
+/// A harness as it would start now, for whoever asks what it could have written (COR-4).
+#[must_use]
+pub fn peer(harness: &Harness, around: &Surroundings) -> Peer {
+    let env = agent_environment(harness, around);
+    let args = match &harness.work {
+        Work::Command { args, .. } => args.as_slice(),
+        Work::Prompt { .. } => &[],
+    };
+    let (trail, _) = trail_of(harness, &env, args, &prepare::workdir(harness, around));
+    Peer {
+        harness: harness.name.clone(),
+        adapter: harness.adapter.id().to_owned(),
+        format: trail.format.and_then(|format| format.parse().ok()),
+        workdir: trail.workdir,
+        stores: trail.stores,
+    }
+}
+
+fn trail_of(
+    harness: &Harness,
+    env: &BTreeMap<String, String>,
+    args: &[String],
+    workdir: &Utf8Path,
+) -> (Trail, Vec<String>) {
     let home = env.get("HOME").map_or("/", String::as_str);
-    let stores = harness.adapter.stores(&env, home.into());
-    let inferred =
-        |store: &Utf8PathBuf| StorePlace { path: physical(&workdir.join(store)), named: false, cwd: None };
+    let scene = Scene { env, own: &own_variables(harness), home: home.into(), args, workdir };
+    let stores = harness.adapter.store_places(&scene, &Files);
     let trail = Trail {
         format: harness.adapter.transcript_format().map(str::to_owned),
-        workdir: harness.workdir.is_some().then(|| physical(workdir)),
-        stores: stores.iter().map(inferred).collect(),
+        workdir: harness.workdir.is_some().then(|| Files.physical(workdir).into_string()),
+        stores: stores.places,
         session: None,
     };
-    (trail, Vec::new())
+    (trail, stores.warnings)
+}
+
+/// The arguments that may name a store: a command's. Those of a prompt are its adapter's, which knows where
+/// its stores are, and one of them may be the prompt itself.
+fn words(harness: &Harness, argv: &[OsString]) -> Vec<String> {
+    match &harness.work {
+        Work::Command { .. } => argv.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        Work::Prompt { .. } => Vec::new(),
+    }
+}
+
+/// The variables that the harness sets itself. An `env_file` that cannot be read sets none here; the start
+/// itself fails for it.
+fn own_variables(harness: &Harness) -> BTreeSet<String> {
+    let file = harness.env_file.as_ref().and_then(|path| files::read_env_file(path).ok().flatten());
+    file.into_iter().flatten().map(|(name, _)| name).chain(harness.env.keys().cloned()).collect()
+}
+
+/// The disk itself.
+struct Files;
+
+impl Disk for Files {
+    fn document(&self, path: &Utf8Path) -> Result<Option<Vec<u8>>, String> {
+        match files::read_config(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ReadProblem::Missing) => Ok(None),
+            Err(problem) => Err(format!("cannot be read: {problem}")),
+        }
+    }
+
+    fn physical(&self, path: &Utf8Path) -> Utf8PathBuf {
+        files::physical(path)
+    }
 }

@@ -92,6 +92,8 @@ pub(crate) struct Process {
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
     pub(crate) found: Found,
+    /// Where it really was.
+    pub(crate) directory: String,
     /// When it really began, whatever its record says.
     pub(crate) began: i64,
     /// The run that began it; none: nobody whom harnessd started.
@@ -104,11 +106,14 @@ pub(crate) struct Session {
 
 impl Session {
     /// COR-10: a process that nobody supervises cannot be told from a run in the same directory that is
-    /// under way, by however little its time may be wrong.
+    /// under way, by however little its time may be wrong; of a store without directories, in any that has it.
     pub(crate) fn is_beyond_knowledge(&self, fleet: &Fleet, credited: RunId) -> bool {
         let run = fleet.processes.iter().find(|process| process.run == credited).unwrap();
         let about = run.from - 3 * SECOND <= self.began && (self.began <= run.to + 3 * SECOND || !run.ended);
-        self.author.is_none() && about && run.harness.format == Some(self.found.format)
+        let place = run.harness.stores.iter().find(|place| place.path == self.found.store);
+        let here =
+            run.harness.directory() == self.directory || place.is_some_and(|place| place.cwd.is_some());
+        self.author.is_none() && about && here && run.harness.format == Some(self.found.format)
     }
 }
 
@@ -129,7 +134,7 @@ impl Fleet {
             processes: Vec::new(),
             sessions: Vec::new(),
             facts: Facts::default(),
-            without_directories: number % 3 == 0,
+            without_directories: number.is_multiple_of(3),
             dice: Dice(number),
             known: Vec::new(),
         };
@@ -338,8 +343,14 @@ impl Fleet {
         let found =
             Found { format, id, store: store.to_owned(), cwd, started_at: Some(stamp(format, began)) };
         let run = by.map(|process| process.run);
-        let mut session =
-            Session { found, began, author: run, writers: run.into_iter().collect(), events: Vec::new() };
+        let mut session = Session {
+            found,
+            directory: directory.to_owned(),
+            began,
+            author: run,
+            writers: run.into_iter().collect(),
+            events: Vec::new(),
+        };
         let until = by.map_or(began, |process| process.to);
         for _ in 0..3 {
             let at = self.dice.between(began, until);
