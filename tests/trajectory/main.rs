@@ -2,17 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod claude_code;
+mod codex;
+mod copilot;
 mod crush;
 mod database;
+mod decoded;
 mod drive;
-
-mod copilot;
 mod encodings;
 mod gemini;
-mod pi;
-mod qwen;
-mod recorded;
 mod goose;
 mod hermes;
 mod opencode;
+mod pi;
+mod qwen;
+mod reckon;
+mod recorded;
 mod rows;
