@@ -115,12 +115,6 @@ impl Adapter {
         &self.scrub
     }
 
-    /// The format of its transcripts.
-    #[must_use]
-    pub fn transcript_format(&self) -> Option<&str> {
-        self.trajectory.as_ref().map(|trajectory| trajectory.format.as_str())
-    }
-
     /// Where it writes its transcripts, the one in use first: those places
     /// whose variables are set or have a default.
     #[must_use]

@@ -10,8 +10,9 @@ use camino::Utf8Path;
 use super::context::Context;
 use super::failure::Failure;
 use crate::base::{HarnessName, RunId, Wall};
-use crate::config::Configuration;
+use crate::config::{Configuration, Harness};
 use crate::host::run_lock::RunLocks;
+use crate::launch::peer;
 use crate::store::Store;
 use crate::transcripts::{Circumstances, Declared, Inquiry, settle};
 use crate::wire::{ErrorBody, ErrorCode, Op, StatusView, TrajectoriesView};
@@ -53,8 +54,7 @@ impl Account {
             Err(_) => {}
         }
         let Some(store) = Store::open_read(&state)? else { return Ok(None) };
-        let harnesses = configuration.into_iter().flat_map(|found| found.harnesses.values());
-        let declared = Declared::all(harnesses.map(AsRef::as_ref));
+        let declared = configuration.map(|found| declared(context, found)).unwrap_or_default();
         let around = Circumstances::present(&context.home, started, live(&store, &state, started)?);
         Ok(Some(Self { store, declared, around, warnings }))
     }
@@ -63,6 +63,13 @@ impl Account {
     pub(super) const fn inquiry(&self) -> Inquiry<'_> {
         Inquiry { store: &self.store, declared: &self.declared, around: &self.around }
     }
+}
+
+/// The harnesses of a configuration, each with where it would write.
+fn declared(context: &Context, configuration: &Configuration) -> BTreeMap<HarnessName, Declared> {
+    let around = context.surroundings(&configuration.daemon);
+    let of = |harness: &Harness| Declared::of(harness, peer(harness, &around));
+    configuration.harnesses.iter().map(|(name, harness)| (name.clone(), of(harness))).collect()
 }
 
 /// The runs that go on: those of the present daemon, or those whose harness somebody's `once` has locked.

@@ -1,13 +1,16 @@
 //! Questions about trajectories and usage, which a worker answers: it reads the store and the agents' files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::state::Daemon;
 use crate::base::{HarnessName, RunId, Wall};
+use crate::config::Harness;
+use crate::launch::{Surroundings, peer};
 use crate::store::Store;
 use crate::supervisor::Ticket;
 use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted};
@@ -27,25 +30,26 @@ pub(super) enum Asks {
 
 /// What a worker needs besides.
 pub(super) struct Desk {
-    state: Utf8PathBuf,
-    home: Utf8PathBuf,
     started_at: Wall,
     live: BTreeSet<RunId>,
-    declared: BTreeMap<HarnessName, Declared>,
+    harnesses: Vec<Arc<Harness>>,
+    around: Arc<Surroundings>,
     warnings: Vec<String>,
 }
 
 impl Desk {
     pub(super) fn state(&self) -> &Utf8Path {
-        &self.state
+        &self.around.state
     }
 
-    pub(super) const fn declared(&self) -> &BTreeMap<HarnessName, Declared> {
-        &self.declared
+    /// The harnesses as they are configured now, each with where it would write.
+    pub(super) fn declared(&self) -> BTreeMap<HarnessName, Declared> {
+        let of = |harness: &Arc<Harness>| Declared::of(harness, peer(harness, &self.around));
+        self.harnesses.iter().map(|harness| (harness.name.clone(), of(harness))).collect()
     }
 
     pub(super) fn around(&self) -> Circumstances {
-        Circumstances::present(&self.home, Some(self.started_at), self.live.clone())
+        Circumstances::present(&self.around.home, Some(self.started_at), self.live.clone())
     }
 }
 
@@ -59,11 +63,10 @@ impl Daemon {
     pub(super) fn desk(&self) -> Desk {
         let harnesses = self.supervisor.names().filter_map(|name| self.supervisor.harness(name));
         Desk {
-            state: self.around.state.clone(),
-            home: self.around.home.clone(),
             started_at: self.started_at,
             live: self.live.keys().copied().collect(),
-            declared: Declared::all(harnesses.map(AsRef::as_ref)),
+            harnesses: harnesses.cloned().collect(),
+            around: Arc::clone(&self.around),
             warnings: self.following.warnings(),
         }
     }
@@ -72,7 +75,7 @@ impl Daemon {
 /// Answers.
 pub(super) fn answer(asks: Asks, desk: &Desk) -> Result<Value, ErrorBody> {
     let around = desk.around();
-    match Store::open_read(&desk.state) {
+    match Store::open_read(desk.state()) {
         Ok(Some(store)) => with(&store, asks, desk, &around),
         Ok(None) => bare(asks, ErrorBody::new(ErrorCode::Internal, "there is no state store")),
         Err(cause) => bare(asks, cause.body()),
@@ -93,7 +96,8 @@ fn bare(asks: Asks, cause: ErrorBody) -> Result<Value, ErrorBody> {
 }
 
 fn with(store: &Store, asks: Asks, desk: &Desk, around: &Circumstances) -> Result<Value, ErrorBody> {
-    let inquiry = Inquiry { store, declared: &desk.declared, around };
+    let declared = desk.declared();
+    let inquiry = Inquiry { store, declared: &declared, around };
     match asks {
         Asks::Runs(runs) => {
             let views = inquiry.runs(runs).map_err(|cause| cause.body())?;

@@ -32,7 +32,8 @@ pub(super) struct Weighed {
 pub(super) fn weigh(kept: &[(RunId, Wall)], events: Vec<Placed>, desk: &Desk) -> Weighed {
     let Ok(Some(store)) = Store::open_read(desk.state()) else { return Weighed::default() };
     let around = desk.around();
-    let inquiry = Inquiry { store: &store, declared: desk.declared(), around: &around };
+    let declared = desk.declared();
+    let inquiry = Inquiry { store: &store, declared: &declared, around: &around };
     let spent = kept.iter().filter_map(|(run, from)| Some((*run, inquiry.spent(*run, *from).ok()?)));
     let spent = spent.collect();
     let ids = events.iter().map(|one| (one.format, one.store.clone(), one.id.clone())).collect();

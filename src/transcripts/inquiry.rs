@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use camino::{Utf8Path, Utf8PathBuf};
 use chrono_tz::Tz;
 
 use super::survey::{Circumstances, Credited, Survey, opaque_id};
@@ -26,33 +25,20 @@ pub struct Declared {
     pub native: bool,
     /// The zone of its days.
     pub zone: Tz,
-    /// What it could have written, also where it never ran.
+    /// What it could have written, also where it never ran (COR-4).
     pub peer: Peer,
 }
 
 impl Declared {
     /// What a definition says.
     #[must_use]
-    pub fn of(harness: &Harness) -> Self {
+    pub fn of(harness: &Harness, peer: Peer) -> Self {
         Self {
             harvest: harness.harvest,
             native: harness.adapter.transcript_format().is_some(),
             zone: harness.timetable().map_or_else(zone::system, |timetable| timetable.timezone),
-            peer: Peer {
-                harness: harness.name.clone(),
-                adapter: harness.adapter.id().to_owned(),
-                format: harness.adapter.transcript_format().and_then(|name| name.parse().ok()),
-                workdir: harness.workdir.as_ref().map(ToString::to_string),
-                // Which it would write to is known only when it starts; an unknown one rules nothing out.
-                stores: Vec::new(),
-            },
+            peer,
         }
-    }
-
-    /// What a configuration says.
-    #[must_use]
-    pub fn all<'a>(harnesses: impl Iterator<Item = &'a Harness>) -> BTreeMap<HarnessName, Self> {
-        harnesses.map(|harness| (harness.name.clone(), Self::of(harness))).collect()
     }
 }
 
@@ -73,7 +59,7 @@ impl Inquiry<'_> {
     }
 
     pub(super) fn survey(&self, query: &AccountQuery) -> Result<Survey, StoreError> {
-        let peers = self.declared.values().map(|declared| physical(declared.peer.clone()));
+        let peers = self.declared.values().map(|declared| declared.peer.clone());
         Survey::read(self.store, self.around, peers.collect(), query)
     }
 
@@ -230,10 +216,4 @@ impl Owners {
         let window = self.survey.window(run).filter(|_| owner == run)?;
         Some(window.harness.clone())
     }
-}
-
-/// With its directory as sessions record theirs: without symbolic links, as far as it exists.
-fn physical(peer: Peer) -> Peer {
-    let real = |dir: String| Utf8Path::new(&dir).canonicalize_utf8().map_or(dir, Utf8PathBuf::into_string);
-    Peer { workdir: peer.workdir.map(real), ..peer }
 }
