@@ -47,8 +47,8 @@ pub use discover::{
 pub use keys::{Key, TableKind, known_keys};
 pub use load::{load, project_name};
 pub use model::{
-    Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project, PromptSource,
-    Timetable, Watch, Work,
+    Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project,
+    PromptSource, Timetable, Watch, Work,
 };
 
 use load::Context;

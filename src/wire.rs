@@ -21,7 +21,8 @@ pub use request::decode_request;
 pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
 pub use trajectories::{
-    By, ExcludedView, Origin, ParentView, RunView, TrajectoriesView, TrajectoryView, UsageKey, UsageRow, UsageView,
+    By, ExcludedView, Origin, ParentView, RunView, TrajectoriesView, TrajectoryView, UsageKey, UsageRow,
+    UsageView,
 };
 pub use view::{
     Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,

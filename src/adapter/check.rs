@@ -284,5 +284,9 @@ fn splices(adapter: &Adapter, launch: &Launch, for_oneshot: bool) -> Vec<(&'stat
         !skills.args.is_empty() || !skills.json_args.is_empty() || skills.hide.as_ref().is_some_and(hides)
     });
     let session = [&launch.session_id, &launch.resume, &launch.fork].iter().any(|words| !words.is_empty());
-    vec![("options", options || reported || session), ("skills", told), ("quieten", !adapter.quieten.args.is_empty())]
+    vec![
+        ("options", options || reported || session),
+        ("skills", told),
+        ("quieten", !adapter.quieten.args.is_empty()),
+    ]
 }

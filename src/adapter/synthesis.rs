@@ -158,7 +158,8 @@ impl Adapter {
                 let form = if by_stdin { &launch.stdin } else { &launch.argument };
                 let unprompted;
                 let (form, by_stdin) = if wanted.goes_on() {
-                    unprompted = without_prompt(if launch.argument.is_empty() { form } else { &launch.argument });
+                    unprompted =
+                        without_prompt(if launch.argument.is_empty() { form } else { &launch.argument });
                     (&unprompted, false)
                 } else {
                     (form, by_stdin)

@@ -41,7 +41,8 @@ impl Account {
                 let status: StatusView = super::verbs::read(client.call(Op::Status)?)?;
                 started = Some(status.started_at);
                 if fresh {
-                    let none = Op::Trajectories { name: None, run: None, from: None, to: None, limit: Some(0) };
+                    let none =
+                        Op::Trajectories { name: None, run: None, from: None, to: None, limit: Some(0) };
                     let known: TrajectoriesView = super::verbs::read(client.call(none)?)?;
                     warnings = known.warnings;
                 }

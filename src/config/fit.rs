@@ -262,7 +262,8 @@ pub(super) fn rehearse(
         Work::Prompt { program, options, .. } => (program, &[][..], Some("x"), options, "prompt_file"),
     };
     let program = program.as_deref();
-    let wanted = Invocation { program, args, prompt, resident, options, workdir, skills: None, session: None };
+    let wanted =
+        Invocation { program, args, prompt, resident, options, workdir, skills: None, session: None };
     if let Err(error) = adapter.synthesize(&wanted) {
         let place = if scope.has(key) { scope.key(&[key]) } else { scope.header() };
         let help = match error {

@@ -112,7 +112,9 @@ impl Following {
     /// The output of a run names its session.
     pub(super) fn named(&mut self, run: RunId, session: &str) {
         let Some(followed) = self.runs.get(&run) else { return };
-        let Some(format) = followed.trail.format.as_deref().and_then(|name| name.parse().ok()) else { return };
+        let Some(format) = followed.trail.format.as_deref().and_then(|name| name.parse().ok()) else {
+            return;
+        };
         let session = session.to_owned();
         self.known.push(Known { run, format, session, evidence: Evidence::Output });
     }

@@ -115,8 +115,7 @@ fn with(store: &Store, asks: Asks, desk: &Desk, around: &Circumstances) -> Resul
         }
         Asks::Trajectory { session, skip, limit } => page(&inquiry, &session, skip, limit),
         Asks::Usage { harness, by, since } => {
-            let used: UsageView =
-                inquiry.usage(harness.as_ref(), by, since).map_err(|cause| cause.body())?;
+            let used: UsageView = inquiry.usage(harness.as_ref(), by, since).map_err(|cause| cause.body())?;
             json(&used)
         }
     }

@@ -249,7 +249,8 @@ impl Daemon {
         let aside = self.errands.deadline().into_iter().chain(self.heads.values().copied());
         let aside = aside.chain(self.handover_deadline());
         // With its trouble the store is tried again; until then there is nothing to look for.
-        let looks = self.following.deadline().filter(|_| self.store_trouble.is_none() && self.handover.is_none());
+        let looks =
+            self.following.deadline().filter(|_| self.store_trouble.is_none() && self.handover.is_none());
         let aside = aside.chain(looks);
         let deadlines = self.supervisor.deadline().into_iter().chain(aside);
         deadlines.map(|at| at.since(now)).chain(retry).min()

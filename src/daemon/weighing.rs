@@ -53,12 +53,7 @@ pub(super) fn weigh(kept: &[(RunId, Wall)], events: Vec<Placed>, desk: &Desk) ->
     Weighed { spent, events }
 }
 
-fn outline(
-    harness: crate::base::HarnessName,
-    run: RunId,
-    session: String,
-    event: Event,
-) -> TrajectoryEvent {
+fn outline(harness: crate::base::HarnessName, run: RunId, session: String, event: Event) -> TrajectoryEvent {
     let kind = event.what.kind().to_owned();
     let mut told = TrajectoryEvent {
         harness,

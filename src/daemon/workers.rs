@@ -47,27 +47,80 @@ enum Question {
         session: Option<Wish>,
         around: Arc<Surroundings>,
     },
-    Withdraw { harness: Arc<Harness>, around: Arc<Surroundings> },
-    Find { sought: Sought, state: Utf8PathBuf, home: Utf8PathBuf },
-    Head { run: RunId, dir: Utf8PathBuf },
-    Load { selection: Selection, around: Arc<Surroundings> },
-    Sweep { state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall },
-    Skills { ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings> },
-    Describe { ticket: Ticket, harness: Arc<Harness>, view: Box<HarnessView>, around: Arc<Surroundings> },
-    Inquire { ticket: Ticket, asks: Asks, desk: Box<Desk> },
-    Look { follower: Box<Follower>, subjects: Vec<Subject> },
-    Weigh { kept: Vec<(RunId, Wall)>, events: Vec<Placed>, desk: Box<Desk> },
+    Withdraw {
+        harness: Arc<Harness>,
+        around: Arc<Surroundings>,
+    },
+    Find {
+        sought: Sought,
+        state: Utf8PathBuf,
+        home: Utf8PathBuf,
+    },
+    Head {
+        run: RunId,
+        dir: Utf8PathBuf,
+    },
+    Load {
+        selection: Selection,
+        around: Arc<Surroundings>,
+    },
+    Sweep {
+        state: Utf8PathBuf,
+        elsewhere: BTreeSet<HarnessName>,
+        before: Wall,
+    },
+    Skills {
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        around: Arc<Surroundings>,
+    },
+    Describe {
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        view: Box<HarnessView>,
+        around: Arc<Surroundings>,
+    },
+    Inquire {
+        ticket: Ticket,
+        asks: Asks,
+        desk: Box<Desk>,
+    },
+    Look {
+        follower: Box<Follower>,
+        subjects: Vec<Subject>,
+    },
+    Weigh {
+        kept: Vec<(RunId, Wall)>,
+        events: Vec<Placed>,
+        desk: Box<Desk>,
+    },
 }
 
 /// What a worker answers.
 pub(super) enum Answer {
-    Prepared { run: RunId, stale: Vec<Run>, prepared: Result<Box<Prepared>, LaunchError> },
-    Withdrawn { harness: HarnessName, trouble: Option<String> },
-    Found { sought: Sought, found: Result<Wish, ErrorBody> },
-    Head { run: RunId, commit: Option<String> },
+    Prepared {
+        run: RunId,
+        stale: Vec<Run>,
+        prepared: Result<Box<Prepared>, LaunchError>,
+    },
+    Withdrawn {
+        harness: HarnessName,
+        trouble: Option<String>,
+    },
+    Found {
+        sought: Sought,
+        found: Result<Wish, ErrorBody>,
+    },
+    Head {
+        run: RunId,
+        commit: Option<String>,
+    },
     Loaded(Box<Loaded>),
     Swept(Result<usize, String>),
-    Told { ticket: Ticket, result: Result<Value, ErrorBody> },
+    Told {
+        ticket: Ticket,
+        result: Result<Value, ErrorBody>,
+    },
     /// The follower with what it found; none: it is lost.
     Looked(Option<Box<(Box<Follower>, Look)>>),
     Weighed(Weighed),

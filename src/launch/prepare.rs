@@ -157,7 +157,8 @@ pub fn shown_command(harness: &Harness, around: &Surroundings) -> Result<Vec<Str
         Work::Prompt { prompt: PromptSource::File(_), .. } => Some("<prompt>"),
         Work::Command { .. } => None,
     };
-    synthesize(harness, around, &workdir(harness, around), prompt, native.as_deref(), None).map(|made| made.shown)
+    synthesize(harness, around, &workdir(harness, around), prompt, native.as_deref(), None)
+        .map(|made| made.shown)
 }
 
 fn synthesize(

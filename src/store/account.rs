@@ -16,9 +16,9 @@ mod keep;
 pub(super) use ask::{CALLS, SESSIONS, call, session};
 #[cfg(test)]
 pub(super) use ask::{CURSORS, UNSETTLED, of_calls, of_sessions};
-pub(super) use facts::evidence;
 #[cfg(test)]
 pub(super) use facts::WINDOWS;
+pub(super) use facts::evidence;
 pub(super) use keep::{progress, see, settle_lost, write_trail};
 
 /// A session as the account knows it. It holds nothing of its contents, not even the title.

@@ -136,7 +136,12 @@ impl Spans {
             What::Error { message } => {
                 let id = self.span_id("error", &identity(event));
                 let chat = Chat {
-                    call: Call { key: String::new(), model: self.model.clone(), tokens: None, cost_usd: None },
+                    call: Call {
+                        key: String::new(),
+                        model: self.model.clone(),
+                        tokens: None,
+                        cost_usd: None,
+                    },
                     from: self.asked,
                     to: at,
                 };
@@ -311,8 +316,9 @@ pub fn envelope(resource: &[(&str, &str)], version: &str) -> (String, &'static s
         resource.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     let resource = json!({ "attributes": attributes_of(&attributes) });
     let scope = json!({ "name": "harnessd", "version": version });
-    let head =
-        format!("{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":[{{\"scope\":{scope},\"spans\":[");
+    let head = format!(
+        "{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":[{{\"scope\":{scope},\"spans\":["
+    );
     (head, "]}]}]}")
 }
 

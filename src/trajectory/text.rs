@@ -140,7 +140,10 @@ mod tests {
             ),
             (
                 What::ToolResult { of: None, error: Some(true), text: "x\n".repeat(11) },
-                format!("{stamp}failed      x\n{}{indent}… (2 more characters)\n", format!("{indent}x\n").repeat(9)),
+                format!(
+                    "{stamp}failed      x\n{}{indent}… (2 more characters)\n",
+                    format!("{indent}x\n").repeat(9)
+                ),
             ),
             (
                 What::Usage(Call {

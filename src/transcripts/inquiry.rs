@@ -72,8 +72,7 @@ impl Inquiry<'_> {
         let open = runs.iter().any(|run| run.started_at.is_some() && run.ended_at.is_none());
         let to = runs.iter().filter_map(|run| run.ended_at).max().filter(|_| !open);
         let slack = super::SLACK;
-        let query =
-            AccountQuery { cwd: None, from: from.map(|at| at - slack), to: to.map(|to| to + slack) };
+        let query = AccountQuery { cwd: None, from: from.map(|at| at - slack), to: to.map(|to| to + slack) };
         let survey = self.survey(&query)?;
         let calls = if from.is_some() { self.store.calls(&query)? } else { Vec::new() };
         let mut used: HashMap<RunId, Usage> = HashMap::new();
@@ -121,9 +120,7 @@ impl Inquiry<'_> {
                     run: Some(counted.window.run),
                     ..UsageKey::default()
                 },
-                Some(By::Day) => {
-                    UsageKey { day: Some(self.day(of, counted.call.at)), ..UsageKey::default() }
-                }
+                Some(By::Day) => UsageKey { day: Some(self.day(of, counted.call.at)), ..UsageKey::default() },
                 Some(By::Model) => UsageKey { model: counted.call.model.clone(), ..UsageKey::default() },
                 Some(By::Project) => {
                     UsageKey { project: of.project().map(str::to_owned), ..UsageKey::default() }
@@ -164,9 +161,8 @@ impl Inquiry<'_> {
     ) -> Result<Owners, StoreError> {
         let query = AccountQuery { cwd: None, from, to: None };
         let survey = if sessions.is_empty() { Survey::default() } else { self.survey(&query)? };
-        let wanted = |one: &&Credited| {
-            sessions.contains(&(one.row.format, one.row.store.clone(), one.row.id.clone()))
-        };
+        let wanted =
+            |one: &&Credited| sessions.contains(&(one.row.format, one.row.store.clone(), one.row.id.clone()));
         let mut of = HashMap::new();
         for one in survey.sessions().iter().filter(wanted) {
             if let Attribution::To(runs) = &one.whose {

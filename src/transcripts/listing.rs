@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::survey::{Survey, opaque_id};
 use super::inquiry::Inquiry;
 use super::read::SessionPlace;
+use super::survey::{Survey, opaque_id};
 use super::telling::{Source, Telling};
 use crate::base::{HarnessName, RunId, Wall, nearest};
 use crate::correlate::{Attribution, Facts};
@@ -37,7 +37,11 @@ impl Inquiry<'_> {
     ///
     /// # Errors
     /// `not_harvested` if one harness or a run of it is asked for that does not; else if the store cannot be read.
-    pub fn trajectories(&self, wanted: &Wanted, warnings: Vec<String>) -> Result<TrajectoriesView, ErrorBody> {
+    pub fn trajectories(
+        &self,
+        wanted: &Wanted,
+        warnings: Vec<String>,
+    ) -> Result<TrajectoriesView, ErrorBody> {
         let of_run = match wanted.run {
             Some(run) => Some(self.store.run(&run.to_string()).map_err(|cause| cause.body())?.harness),
             None => None,
@@ -91,9 +95,8 @@ impl Inquiry<'_> {
             }
         }
         trajectories.extend(self.logs(wanted, &fits)?);
-        trajectories.sort_by(|one, other| {
-            other.started_at.cmp(&one.started_at).then_with(|| one.id.cmp(&other.id))
-        });
+        trajectories
+            .sort_by(|one, other| other.started_at.cmp(&one.started_at).then_with(|| one.id.cmp(&other.id)));
         excluded.sort_by(|one, other| {
             other.started_at.cmp(&one.started_at).then_with(|| one.native_id.cmp(&other.native_id))
         });
@@ -163,7 +166,9 @@ impl Inquiry<'_> {
         let one = &survey.sessions()[at];
         let of = match &one.whose {
             Attribution::To(of) => of,
-            Attribution::Excluded { claimants, reason } if claimants.iter().any(|name| self.harvested(name)) => {
+            Attribution::Excluded { claimants, reason }
+                if claimants.iter().any(|name| self.harvested(name)) =>
+            {
                 let message = format!("session `{}` is nobody's: {reason}", one.row.id.escape_debug());
                 return Err(ErrorBody::new(ErrorCode::UnknownSession, message)
                     .help("`harnessd trajectories` lists it under `excluded`"));
@@ -233,9 +238,9 @@ impl Inquiry<'_> {
     /// The opaque ids that may be told.
     fn open_names(&self, survey: &Survey, names: &[String]) -> Vec<String> {
         let told = |at: &usize| match &survey.sessions()[*at].whose {
-            Attribution::To(of) => of.iter().any(|(run, _)| {
-                survey.window(*run).is_some_and(|window| self.harvested(&window.harness))
-            }),
+            Attribution::To(of) => of
+                .iter()
+                .any(|(run, _)| survey.window(*run).is_some_and(|window| self.harvested(&window.harness))),
             Attribution::Excluded { .. } | Attribution::Nobody => false,
         };
         (0..names.len()).filter(told).map(|at| names[at].clone()).collect()

@@ -95,9 +95,9 @@ pub fn own_sessions(
         .collect();
     let ledger = facts.prepare();
     // A sub-agent's session is a part of its parent's.
-    let whole = rows.into_values().filter(|row| {
-        row.parent.as_ref().is_none_or(|parent| parent.kinship != Kinship::SubAgent)
-    });
+    let whole = rows
+        .into_values()
+        .filter(|row| row.parent.as_ref().is_none_or(|parent| parent.kinship != Kinship::SubAgent));
     let mut own = Vec::new();
     for row in whole {
         if let Attribution::To(runs) = ledger.attribute(&found(&row)) {

@@ -105,7 +105,8 @@ impl Survey {
         let mut known = by_key(&rows);
         // A sub-agent may have gone on when its parent did not.
         let orphan = |row: &SessionRow| parent(row).is_some_and(|up| !known.contains_key(&up));
-        let all = if rows.iter().any(orphan) { store.sessions(&AccountQuery::default())? } else { Vec::new() };
+        let all =
+            if rows.iter().any(orphan) { store.sessions(&AccountQuery::default())? } else { Vec::new() };
         known.extend(by_key(&all));
         let ledger = facts.prepare();
         let sessions: Vec<Credited> = rows.iter().map(|row| credit(row, &known, &ledger)).collect();
@@ -135,7 +136,8 @@ impl Survey {
             let Some((top, of)) = self.whose(call) else { continue };
             let Some(run) = ledger.owner(call.at, of) else { continue };
             let Some(window) = self.window(run) else { continue };
-            let covered = priced.get(&(call.format, call.store.as_str(), top)).is_some_and(|at| call.at <= *at);
+            let covered =
+                priced.get(&(call.format, call.store.as_str(), top)).is_some_and(|at| call.at <= *at);
             take(Counted { call, window, usage: usage_of(call, covered) });
         }
     }
@@ -189,7 +191,10 @@ fn parent(row: &SessionRow) -> Option<Key> {
 }
 
 /// The topmost session above a sub-agent's: its id, and its row if that is known.
-fn topmost<'a>(row: &'a SessionRow, known: &HashMap<Key, &'a SessionRow>) -> (String, Option<&'a SessionRow>) {
+fn topmost<'a>(
+    row: &'a SessionRow,
+    known: &HashMap<Key, &'a SessionRow>,
+) -> (String, Option<&'a SessionRow>) {
     let mut at = row;
     for _ in 0..DEEPEST {
         let Some(up) = parent(at) else { return (at.id.clone(), Some(at)) };

@@ -103,10 +103,7 @@ const OPS: &[(&str, &[Field])] = &[
         "trajectory",
         &[needed("session", Kind::Text), optional("skip", Kind::Count), optional("limit", Kind::Count)],
     ),
-    (
-        "usage",
-        &[optional("name", Kind::Text), optional("by", Kind::Text), optional("since", Kind::Text)],
-    ),
+    ("usage", &[optional("name", Kind::Text), optional("by", Kind::Text), optional("since", Kind::Text)]),
     ("subscribe", &[]),
 ];
 

@@ -199,7 +199,8 @@ fn what_is_not_harvested_is_withheld() {
 #[test]
 fn a_budget_stops_a_run() {
     let mut home = home("budget = { max_tokens = 500 }");
-    let hold = config(&home, "budget = { max_tokens = 500 }").replace("prompt = \"3\"", "prompt = \"5 hold\"");
+    let hold =
+        config(&home, "budget = { max_tokens = 500 }").replace("prompt = \"3\"", "prompt = \"5 hold\"");
     home.configure(&hold);
     home.start_daemon();
     home.ok(&["start", "job"]);
@@ -229,7 +230,10 @@ fn subscribers_are_told_each_event_once() {
         let line = line.unwrap();
         let event: Value = serde_json::from_str(&line).unwrap();
         if event["event"] == "trajectory_event" {
-            assert!(!line.contains("cargo test") && !line.contains("it failed") && !line.contains("2J"), "{line}");
+            assert!(
+                !line.contains("cargo test") && !line.contains("it failed") && !line.contains("2J"),
+                "{line}"
+            );
             told.push(event);
         }
         let calls = told.iter().filter(|event| event["kind"] == "usage").count();

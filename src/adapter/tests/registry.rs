@@ -68,7 +68,8 @@ fn everything(adapter: &Adapter) -> Vec<Synthesis> {
             }
         }
         if adapter.resident_takes_prompt() {
-            let wanted = Invocation { prompt: Some("hi"), resident: true, options: &resident_options, ..base };
+            let wanted =
+                Invocation { prompt: Some("hi"), resident: true, options: &resident_options, ..base };
             made.push(adapter.synthesize(&wanted).unwrap());
         }
         for resident in [false, true] {

@@ -9,7 +9,8 @@ const FORK: Session<'_> = Session::Fork { of: "old", fresh: "new" };
 
 /// A one-shot of an agent, and the session that it will work in as far as it is told.
 fn once(agent: &str, session: Session<'_>) -> (String, Option<String>) {
-    let made = builtin(agent).synthesize(&Invocation { session: Some(session), ..one_shot("P", &PLAIN) }).unwrap();
+    let made =
+        builtin(agent).synthesize(&Invocation { session: Some(session), ..one_shot("P", &PLAIN) }).unwrap();
     (made.argv.join(" "), made.session)
 }
 
@@ -51,7 +52,8 @@ fn a_plain_command_is_told_no_id() {
 fn a_one_shot_goes_on_with_a_session() {
     let claude = "claude -p --resume old --output-format stream-json --verbose -- P";
     assert_eq!(once("claude-code", RESUME), told(claude, Some("old")));
-    let forked = "claude -p --resume old --fork-session --session-id new --output-format stream-json --verbose -- P";
+    let forked =
+        "claude -p --resume old --fork-session --session-id new --output-format stream-json --verbose -- P";
     assert_eq!(once("claude-code", FORK), told(forked, Some("new")));
     assert_eq!(once("pi", RESUME), told("pi -p --session old --mode json -- P", Some("old")));
     assert_eq!(once("pi", FORK), told("pi -p --fork old --mode json -- P", None), "the copy's id is its own");

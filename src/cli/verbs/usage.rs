@@ -47,7 +47,8 @@ pub(in crate::cli) fn perform(
 }
 
 fn print(used: &UsageView, by: Option<By>, out: &mut Output) -> Result<(), Failure> {
-    let mut rows: Vec<Vec<String>> = used.rows.iter().map(|row| cells(keys(&row.key, by), &row.usage)).collect();
+    let mut rows: Vec<Vec<String>> =
+        used.rows.iter().map(|row| cells(keys(&row.key, by), &row.usage)).collect();
     if used.rows.len() > 1 {
         let mut total = vec!["total".to_owned()];
         total.resize(heads(by).len(), String::new());

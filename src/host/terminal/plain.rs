@@ -60,7 +60,9 @@ impl Plain {
             (State::Escape | State::TextEscape | State::Designation, _) => State::Ground,
             (State::Csi, 0x40..=0x7e) => {
                 // Cursor to another row, or the screen is cleared.
-                if matches!(byte, b'A' | b'B' | b'E' | b'F' | b'H' | b'J' | b'd' | b'f') && !self.line.is_empty() {
+                if matches!(byte, b'A' | b'B' | b'E' | b'F' | b'H' | b'J' | b'd' | b'f')
+                    && !self.line.is_empty()
+                {
                     self.end(line);
                 }
                 State::Ground

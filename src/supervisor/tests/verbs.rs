@@ -84,13 +84,23 @@ fn several_names_get_one_answer() {
     assert_eq!(order, ["c", "a", "b"]);
 
     let ticket = rig.ticket();
-    rig.tell(Event::Start { ticket, names: vec![name("x"), name("b"), name("y")], wait: false, session: None });
+    rig.tell(Event::Start {
+        ticket,
+        names: vec![name("x"), name("b"), name("y")],
+        wait: false,
+        session: None,
+    });
     let expected = "no harness is called `x`; no harness is called `y`; starting: b".to_owned();
     assert_eq!(failure(rig.reply(ticket)), (ErrorCode::UnknownHarness, expected));
     assert_eq!(rig.state("b"), State::Starting, "the others are started all the same");
 
     let ticket = rig.ticket();
-    rig.tell(Event::Start { ticket, names: vec![name("c"), name("a"), name("b")], wait: true, session: None });
+    rig.tell(Event::Start {
+        ticket,
+        names: vec![name("c"), name("a"), name("b")],
+        wait: true,
+        session: None,
+    });
     rig.fail_spawn("c");
     rig.spawn("b");
     rig.exit("b", GOOD);

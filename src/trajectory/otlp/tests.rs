@@ -32,8 +32,7 @@ fn tool(second: i64, id: &str) -> Event {
 }
 
 fn result(second: i64, of: &str, error: bool) -> Event {
-    let what =
-        What::ToolResult { of: Some(of.to_owned()), error: Some(error), text: "secret".to_owned() };
+    let what = What::ToolResult { of: Some(of.to_owned()), error: Some(error), text: "secret".to_owned() };
     event(second, None, what)
 }
 
@@ -156,10 +155,7 @@ fn a_repeated_call_is_one_span() {
     let found = spans(trace("s1", None), &[said(10, "a"), usage(11, "k1", 1), usage(13, "k1", 9)]);
     assert_eq!(
         outline(&found),
-        [
-            ("chat m-1".to_owned(), 10, 13, false),
-            ("invoke_agent claude-code".to_owned(), 10, 13, false)
-        ]
+        [("chat m-1".to_owned(), 10, 13, false), ("invoke_agent claude-code".to_owned(), 10, 13, false)]
     );
     assert_eq!(found[0]["attributes"][5]["value"]["intValue"], "9");
 }

@@ -94,11 +94,7 @@ fn requests_read_back() {
         Op::Trajectory { session: "0192".into(), skip: None, limit: None },
         Op::Trajectory { session: "0192".into(), skip: Some(1), limit: Some(2) },
         Op::Usage { name: None, by: None, since: None },
-        Op::Usage {
-            name: Some(name()),
-            by: Some("day".into()),
-            since: Some("2026-11-30T00:00:00Z".into()),
-        },
+        Op::Usage { name: Some(name()), by: Some("day".into()), since: Some("2026-11-30T00:00:00Z".into()) },
         Op::Subscribe,
     ];
     for op in ops {
@@ -159,7 +155,10 @@ fn a_field_of_a_wrong_type_is_refused() {
             r#"{"id":5,"op":"start","resume":false}"#,
             "field `resume` of op `start` must be `true` or the id of a session",
         ),
-        (r#"{"id":5,"op":"start","fork":""}"#, "field `fork` of op `start` must be `true` or the id of a session"),
+        (
+            r#"{"id":5,"op":"start","fork":""}"#,
+            "field `fork` of op `start` must be `true` or the id of a session",
+        ),
         (
             r#"{"id":5,"op":"runs","limit":-1}"#,
             "field `limit` of op `runs` must be a whole number from 0 to 4294967295",
