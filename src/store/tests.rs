@@ -3,6 +3,7 @@
 mod account;
 mod crash;
 mod damage;
+mod facts;
 mod migrating;
 mod opening;
 mod questions;

@@ -3,6 +3,8 @@
 
 mod amid;
 mod bad;
+mod claude;
 mod finding;
 mod reading;
+mod rows;
 mod world;

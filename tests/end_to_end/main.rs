@@ -23,6 +23,7 @@ mod reload;
 mod robust;
 mod scenarios;
 mod schedules;
+mod sessions;
 mod stalls;
 mod store;
 mod support;

@@ -6,14 +6,14 @@ use super::{State, account, ended, id, name, skills, skipped, started};
 use crate::base::{Outcome, Wall};
 use crate::correlate::Known;
 use crate::store::connect;
-use crate::store::{AccountQuery, Progress, Replaced, RunQuery, Store, StoreProblem};
+use crate::store::{Progress, Replaced, RunQuery, Store, StoreProblem};
 use crate::trajectory::Format;
 use crate::wire::{Evidence, Record, Run};
 
 const PAGE: usize = 4096;
 
 /// A store with something in every table, closed and with an empty log: its file holds everything.
-fn filled() -> (State, Vec<u8>) {
+pub(super) fn filled() -> (State, Vec<u8>) {
     let state = State::new();
     let mut store = state.open();
     let mut records: Vec<Record> = (1..200)
@@ -165,30 +165,6 @@ fn an_older_store_that_calls_itself_current_loses_nothing() {
         assert_eq!(replaced.map(|replaced| replaced.runs), Some(recorded), "{version} as {claimed}");
         assert_eq!(store.runs(&RunQuery { limit: 1000, ..RunQuery::default() }).unwrap().len(), recorded);
     }
-}
-
-/// USE-2: of the account what can be read is kept, and read again from where nothing is lost: streams from
-/// their beginnings, for runs that are still recorded. Since when harnesses are known begins anew (COR-4).
-#[test]
-fn an_account_that_can_be_read_is_kept() {
-    let (intact, _) = filled();
-    let mut before = intact.open();
-    before.see(&[name("even")], Wall(0)).unwrap();
-    let all = AccountQuery::default();
-    let account = |store: &Store| (store.sessions(&all).unwrap(), store.calls(&all).unwrap());
-    let (kept, facts) = (account(&before), before.facts().unwrap());
-    assert_eq!((kept.0.len(), kept.1.len(), facts.known.len()), (20, 20, 21));
-    before.commit_progress(&Progress { settled: vec![id(201)], ..Progress::default() }).unwrap();
-    drop(before);
-    intact.raw().execute_batch("UPDATE intents SET harness = '?' WHERE harness = 'harness-1'").unwrap();
-    let (store, replaced) = Store::open_or_replace(&intact.dir).unwrap();
-    assert!(replaced.is_some());
-    let after = store.facts().unwrap();
-    assert_eq!((account(&store), &after.known), (kept, &facts.known));
-    assert_eq!(store.cursors(Format::ClaudeCode, &account::place("/s")).unwrap(), []);
-    assert_eq!(store.unsettled().unwrap().len(), 1);
-    let made_at = store.recorded().unwrap().made_at;
-    assert_eq!(after.since[&name("even")], made_at);
 }
 
 /// A check that could not have a page tells of a disk that fails or of memory that is short, and of no damage.

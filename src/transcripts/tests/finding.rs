@@ -105,7 +105,7 @@ fn another_encoding_of_directories_is_said_and_searched() {
     for agent in AGENTS {
         let mut world = World::new(agent);
         let run = world.run(Needs::Usage);
-        let strange = world.place(&world.work, "one").replace("work/", "elsewhere/");
+        let strange = world.place(&world.work, "one").replace("-work", "-elsewhere");
         world.write(&strange, &world.session("one", &world.work, 1));
         let look = world.look(std::slice::from_ref(&run));
         assert_eq!(world.ledger().ids(), ["one"]);
