@@ -19,7 +19,7 @@
 //! | `gateway` | `{endpoint}` |
 //! | `mcp` | `{command}`, `{arguments}`, `{words}`, as JSON |
 //!
-//! A place is a path that may begin with `~`, `${NAME}` or `${NAME:-~/default}`.
+//! A place is a path that may begin with `~`, `${NAME}` or `${NAME:-DEFAULT}`, whose default is a place again.
 
 mod check;
 mod document;

@@ -205,6 +205,10 @@ pub(super) struct Trajectory {
     /// What lies in the directory that an argument, a setting or the registry names; none: it is the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) below: Option<String>,
+    /// Whether the agent takes the nearest existing one of the directories in which a relative store lies, from
+    /// the working directory up, the home directory excluded.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) upward: bool,
     /// Whether no session says in which directory it was.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) without_cwd: bool,

@@ -98,6 +98,7 @@ pub(super) const ADAPTER: Shape = Table(&[
             ("stores", Texts),
             ("flags", Texts),
             ("below", Text),
+            ("upward", Flag),
             ("without_cwd", Flag),
             ("settings", Tables(&[("files", Texts), ("key", Text)], &["files", "key"])),
             ("registry", REGISTRY),

@@ -36,6 +36,9 @@ pub trait Disk {
     /// Why it cannot be read, in words.
     fn document(&self, path: &Utf8Path) -> Result<Option<Vec<u8>>, String>;
 
+    /// Whether something has that name.
+    fn exists(&self, path: &Utf8Path) -> bool;
+
     /// The path without symbolic links, as far as it exists.
     fn physical(&self, path: &Utf8Path) -> Utf8PathBuf;
 }
@@ -84,9 +87,12 @@ impl Survey<'_> {
         let used = places.find_map(|place| Some((place.resolve(env, home)?, place.variable(env))));
         if let Some((store, variable)) = used {
             let named = variable.is_some_and(|name| own.contains(name));
-            self.add(&workdir.join(store), named);
+            self.add(&workdir.join(&store), named);
             if named {
                 return;
+            }
+            if let Some(above) = self.above(&store) {
+                self.add(&above, false);
             }
         }
         if let Some(registry) = &self.trajectory.registry {
@@ -95,6 +101,15 @@ impl Survey<'_> {
                 self.add(&store, false);
             }
         }
+    }
+
+    /// Where the agent goes if the directory of its relative store does not exist yet: to the nearest above.
+    fn above(&self, store: &Utf8Path) -> Option<Utf8PathBuf> {
+        let Scene { home, workdir, .. } = *self.scene;
+        let directory = store.parent().filter(|_| self.trajectory.upward && store.is_relative())?;
+        let from = self.disk.physical(workdir);
+        let nearest = from.ancestors().find(|dir| self.disk.exists(&dir.join(directory)))?;
+        (nearest != from && nearest != self.disk.physical(home)).then(|| nearest.join(store))
     }
 
     /// The store in a directory that something names.

@@ -54,9 +54,9 @@ pub struct Found {
     pub id: String,
     /// The store that it lies in, as the run's [`StorePlace::path`] spells it.
     pub store: String,
-    /// The working directory as recorded, physical as far as it exists.
+    /// The working directory as recorded, physical as far as it exists. Of a sub-agent's: the topmost parent's.
     pub cwd: Option<String>,
-    /// When it began.
+    /// When it began. Of a sub-agent's: when the topmost parent did, which decides whose both are.
     pub started_at: Option<Wall>,
 }
 

@@ -87,6 +87,10 @@ impl Disk for Files {
         }
     }
 
+    fn exists(&self, path: &Utf8Path) -> bool {
+        path.exists()
+    }
+
     fn physical(&self, path: &Utf8Path) -> Utf8PathBuf {
         files::physical(path)
     }

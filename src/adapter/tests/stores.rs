@@ -16,6 +16,7 @@ trajectory.format = 'crush'
 trajectory.stores = ['.mine/mine.db']
 trajectory.flags = ['--data-dir', '-D']
 trajectory.below = 'mine.db'
+trajectory.upward = true
 trajectory.without_cwd = true
 trajectory.registry = { file = '${MINE_DATA:-${XDG_DATA_HOME:-~/.local/share}/mine}/projects.json', list = 'projects', workdir = 'path', store = 'data_dir' }
 [[mine.trajectory.settings]]
@@ -41,6 +42,10 @@ impl Disk for Memory {
         }
     }
 
+    fn exists(&self, path: &Utf8Path) -> bool {
+        self.documents.contains_key(path.as_str())
+    }
+
     fn physical(&self, path: &Utf8Path) -> Utf8PathBuf {
         let link = self.links.iter().find_map(|(link, to)| Some((to, path.strip_prefix(link).ok()?)));
         link.map_or_else(|| path.to_owned(), |(to, rest)| Utf8Path::new(to).join(rest))
@@ -50,6 +55,7 @@ impl Disk for Memory {
 /// One question, asked in `/w` by somebody at home in `/h`.
 #[derive(Default)]
 struct Question<'a> {
+    workdir: Option<&'a str>,
     env: &'a [(&'a str, &'a str)],
     own: &'a [&'a str],
     args: &'a [&'a str],
@@ -63,7 +69,7 @@ impl Question<'_> {
             own: &strings(self.own).into_iter().collect(),
             home: Utf8Path::new("/h"),
             args: &strings(self.args),
-            workdir: Utf8Path::new("/w"),
+            workdir: Utf8Path::new(self.workdir.unwrap_or("/w")),
         };
         adapter.store_places(&scene, &self.disk)
     }
@@ -141,6 +147,22 @@ fn a_flag_names_a_store_in_each_spelling() {
     }
     let pi = Question { args: &["--session-dir", "s"], ..Question::default() };
     assert_eq!(pi.ask(&builtin("pi")), only("/w/s", true), "without `below` it is the store itself");
+}
+
+/// COR-3, COR-4: an agent that takes the nearest directory of its kind may write above its own, but not at home.
+#[test]
+fn the_nearest_store_above_may_be_in_use() {
+    let places = |workdir, existing: &[&'static str]| -> Vec<String> {
+        let documents = existing.iter().map(|path| (*path, "")).collect();
+        let disk = Memory { documents, ..Memory::default() };
+        let question = Question { workdir: Some(workdir), disk, ..Question::default() };
+        question.mine().places.into_iter().map(|place| place.path).collect()
+    };
+    let own = "/w/a/b/.mine/mine.db";
+    assert_eq!(places("/w/a/b", &["/w/.mine", "/.mine"]), [own, "/w/.mine/mine.db"]);
+    assert_eq!(places("/w/a/b", &["/w/a/b/.mine", "/w/.mine"]), [own]);
+    assert_eq!(places("/w/a/b", &[]), [own]);
+    assert_eq!(places("/h/a", &["/h/.mine", "/.mine"]), ["/h/a/.mine/mine.db"]);
 }
 
 const LISTED: &str = r#"{"projects":[{"path":"/w","data_dir":"/far"},{"path":"/v","data_dir":"/v/.mine"},
