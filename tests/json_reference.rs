@@ -8,7 +8,8 @@ use harnessd::base::{Outcome, State, Trigger};
 use harnessd::trajectory::{Action, Kinship, What};
 use harnessd::wire::{
     Description, ErrorBody, ErrorCode, Event, EventKind, Evidence, FiringsView, Op, Origin, Reply, RootState,
-    RunSkill, RunView, SkillRank, SkillState, StatusView, TrajectoriesView, UsageView, WaitingReason, Welcome,
+    RunSkill, RunView, SkillRank, SkillState, StatusView, TrajectoriesView, UsageView, WaitingReason,
+    Welcome,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -63,10 +64,12 @@ fn usage() -> Value {
 fn trajectories() -> Value {
     let at = "2026-11-30T12:00:00.000Z";
     let id = "0192a000-0000-7000-8000-000000000001";
-    whole::<TrajectoriesView>(json!({"trajectories": [{"id": "0", "harness": "a", "agent": "pi", "native_id": "n",
+    whole::<TrajectoriesView>(
+        json!({"trajectories": [{"id": "0", "harness": "a", "agent": "pi", "native_id": "n",
         "source": "native", "run": id, "evidence": "inferred", "started_at": at, "ended_at": at, "cwd": "/",
         "parent": {"id": "0", "native_id": "n", "kinship": "resumed"}, "models": []}],
-        "excluded": [{"native_id": "n", "started_at": at, "claimants": ["a"], "reason": "r"}], "warnings": []}))
+        "excluded": [{"native_id": "n", "started_at": at, "claimants": ["a"], "reason": "r"}], "warnings": []}),
+    )
 }
 
 /// A run with what is known of its trajectories.

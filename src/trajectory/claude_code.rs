@@ -38,6 +38,9 @@ pub(super) const LAYOUT: Layout = Layout::Files(Files {
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static COST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("cost-state"));
 
+/// Rows shorter than this are always parsed: they cost little, and tell the time of what says none.
+const SHORT: usize = 1024;
+
 /// What is remembered between records.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -54,8 +57,8 @@ pub(super) struct Reader {
     effort: String,
     /// The call that was told last.
     call: Option<(String, Tokens)>,
-    /// When the latest call of its own was.
-    called_at: Option<Wall>,
+    /// The time of the latest row of its own that is read whatever is asked for.
+    clock: Option<Wall>,
     /// Billionths of a US dollar up to the latest `cost-state`.
     cost: Option<u64>,
     /// The `cost-state` records so far.
@@ -91,7 +94,9 @@ impl Read for Reader {
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
         let settled = self.firm && told.session.cwd.is_some();
-        if told.only_usage() && settled && USAGE.find(line).is_none() && COST.find(line).is_none() {
+        let read =
+            !settled || line.len() < SHORT || [&USAGE, &COST].iter().any(|word| word.find(line).is_some());
+        if told.only_usage() && !read {
             return;
         }
         let fast = Row::fast(line);
@@ -101,12 +106,21 @@ impl Read for Reader {
             told.oddities.malformed += 1;
             return;
         };
-        self.row(&row, value.as_ref(), settled, told);
+        let seen = self.row(&row, value.as_ref(), settled, told);
+        // Rows that may be passed over do not set the clock, so that it is the same either way.
+        self.clock = self.clock.max(seen.filter(|_| read));
     }
 }
 
 impl Reader {
-    fn row(&mut self, row: &Row<'_>, value: Option<&Value>, settled: bool, told: &mut Told<'_>) {
+    /// Gives the time of a row of its own.
+    fn row(
+        &mut self,
+        row: &Row<'_>,
+        value: Option<&Value>,
+        settled: bool,
+        told: &mut Told<'_>,
+    ) -> Option<Wall> {
         let kind = row.kind();
         let at = row.timestamp().and_then(|text| Wall::parse_rfc3339(text).ok());
         let uuid = row.uuid();
@@ -147,6 +161,7 @@ impl Reader {
         if kind == "cost-state" {
             self.cost(row, uuid, told);
         }
+        at.filter(|_| origin.is_none())
     }
 
     /// The session that a row is copied from. Rows of other kinds say it only by a foreign session id.
@@ -192,7 +207,6 @@ impl Reader {
             Some(key) => key.to_owned(),
             None => format!("{}:@{}", told.session.id, told.place),
         };
-        self.called_at = at.or(self.called_at);
         let call = (key, tokens);
         // The rows of one message repeat its usage, block by block.
         if self.call.as_ref() == Some(&call) {
@@ -221,7 +235,7 @@ impl Reader {
         #[expect(clippy::cast_precision_loss, reason = "a sum of money below nine million dollars")]
         let cost = (total - base) as f64 / 1e9;
         let key = format!("{}:cost:{}", told.session.id, self.costs);
-        let at = self.called_at.or(told.session.started_at);
+        let at = self.clock.or(told.session.started_at);
         told.call(at, uuid, Call { key, model: row.sole_model(), tokens: None, cost_usd: Some(cost) });
     }
 

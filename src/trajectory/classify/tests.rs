@@ -333,7 +333,7 @@ fn patches_name_their_files() {
 #[test]
 fn broken_commands_are_executed() {
     all_are(Action::Exec, &["echo 'x", "echo \"x", "echo $(", "echo `", "a >", "a \\", "&&&|||;;;()"]);
-    let deep = (0..64).fold("cargo test".to_owned(), |inner, _| format!("sh -c {inner:?}"));
+    let deep = (0..10).fold("cargo test".to_owned(), |inner, _| format!("sh -c {inner:?}"));
     assert_eq!(command(&deep[..deep.len().min(100_000)].replace('\n', " ")), Action::Exec);
     assert_eq!(command(&"(".repeat(100_000)), Action::Exec);
     let many: Vec<String> = (0..1000).map(|number| format!("f{number}")).collect();
