@@ -2,6 +2,7 @@
 //!
 //! Invariant: an error is printed and an exit status is chosen in one place, [`main`].
 
+mod account;
 mod args;
 mod context;
 mod failure;
@@ -73,6 +74,9 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Runs(args) => verbs::runs::perform(&context, args, out),
         Verb::Show(args) => verbs::show::perform(&context, args, out),
         Verb::Logs(args) => verbs::logs::perform(&context, args, out),
+        Verb::Trajectories(args) => verbs::trajectories::perform(&context, args, out),
+        Verb::Trajectory(args) => verbs::trajectory::perform(&context, args, out),
+        Verb::Usage(args) => verbs::usage::perform(&context, args, out),
         Verb::Schedule(args) => verbs::schedule::perform(&context, args, out),
     }
 }

@@ -13,8 +13,10 @@ mod containment;
 mod effects;
 mod errands;
 mod error;
+mod following;
 mod foreground;
 mod handover;
+mod inquiries;
 mod lost;
 mod notices;
 mod output;
@@ -29,6 +31,7 @@ mod signals;
 mod source;
 mod state;
 mod versions;
+mod weighing;
 mod workers;
 
 pub use boot::{Options, run};

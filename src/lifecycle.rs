@@ -22,4 +22,4 @@ pub use phase::{Request, Standing, Wait};
 pub use policy::{Policy, RestartPolicy};
 pub use signal::signal_name;
 pub use step::{Effect, End, Event, Firing};
-pub use verdict::StopReason;
+pub use verdict::{Overspent, StopReason};

@@ -118,6 +118,9 @@ impl Supervisor {
             Event::Spawned { run, facts } => self.spawned(run, facts, &mut turn),
             Event::NotSpawned { run, cause, code } => self.not_spawned(run, cause, code, &mut turn),
             Event::Exited { run, status } => self.of_run(run, Order::Exited { run, status }, &mut turn),
+            Event::Overspent { run, overspent } => {
+                self.of_run(run, Order::Overspent { run, overspent }, &mut turn);
+            }
             Event::Output { run } => self.of_run(run, Order::Output(run), &mut turn),
             Event::Reported { run, report } => {
                 self.of_run(run, Order::Reported { run, report }, &mut turn);

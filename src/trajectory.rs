@@ -10,8 +10,10 @@ mod decoder;
 mod format;
 mod layout;
 mod model;
+mod otlp;
 mod record;
 mod rows;
+mod text;
 mod told;
 
 mod antigravity;
@@ -33,3 +35,5 @@ pub use decoder::Decoder;
 pub use format::Format;
 pub use layout::{Database, Files, Head, Layout, PidFile, PidNote, Row, Watermark};
 pub use model::{Action, Call, Event, Kinship, Needs, Oddities, Parent, Session, Tokens, What};
+pub use otlp::{Spans, Trace, envelope};
+pub use text::text;

@@ -8,14 +8,29 @@ mod cursors;
 mod files;
 mod follow;
 mod gather;
+mod inquiry;
+mod listing;
 mod own;
 mod read;
 mod rows;
+mod settle;
 mod stream;
+mod survey;
+mod telling;
+
+use std::time::Duration;
 
 pub use follow::{Follower, Look, Subject, Warning};
+pub use inquiry::{Declared, Inquiry};
+pub use listing::Wanted;
 pub use own::{Own, OwnSession, own_sessions};
 pub use read::{ReadError, SessionPlace, read_session};
+pub use settle::settle;
+pub use survey::{Circumstances, opaque_id};
+pub use telling::Telling;
+
+/// How far the times of a run and of its sessions may lie apart (COR-1).
+const SLACK: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;

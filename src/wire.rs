@@ -10,15 +10,20 @@ mod record;
 mod request;
 mod session;
 mod trail;
+mod trajectories;
 mod view;
 
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
 pub use record::{Launched, Record};
 pub use request::decode_request;
 pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
+pub use trajectories::{
+    By, ExcludedView, Origin, ParentView, RunView, TrajectoriesView, TrajectoryView, UsageKey, UsageRow,
+    UsageView,
+};
 pub use view::{
     Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
     RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,

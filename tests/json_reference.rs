@@ -5,9 +5,11 @@
 use std::collections::BTreeSet;
 
 use harnessd::base::{Outcome, State, Trigger};
+use harnessd::trajectory::{Action, Kinship, What};
 use harnessd::wire::{
-    Description, ErrorBody, ErrorCode, Event, EventKind, FiringsView, Op, Reply, RootState, RunSkill,
-    SkillRank, SkillState, StatusView, WaitingReason, Welcome,
+    Description, ErrorBody, ErrorCode, Event, EventKind, Evidence, FiringsView, Op, Origin, Reply, RootState,
+    RunSkill, RunView, SkillRank, SkillState, StatusView, TrajectoriesView, UsageView, WaitingReason,
+    Welcome,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -55,6 +57,36 @@ fn run() -> Value {
         "skills": [skill]})
 }
 
+fn usage() -> Value {
+    json!({"input": 1, "cached": 1, "output": 1, "cost_usd": 0.5, "calls": 1, "unpriced_calls": 1})
+}
+
+fn trajectories() -> Value {
+    let at = "2026-11-30T12:00:00.000Z";
+    let id = "0192a000-0000-7000-8000-000000000001";
+    whole::<TrajectoriesView>(
+        json!({"trajectories": [{"id": "0", "harness": "a", "agent": "pi", "native_id": "n",
+        "source": "native", "run": id, "evidence": "inferred", "started_at": at, "ended_at": at, "cwd": "/",
+        "parent": {"id": "0", "native_id": "n", "kinship": "resumed"}, "models": []}],
+        "excluded": [{"native_id": "n", "started_at": at, "claimants": ["a"], "reason": "r"}], "warnings": []}),
+    )
+}
+
+/// A run with what is known of its trajectories.
+fn run_view() -> Value {
+    let mut view = run();
+    view["sessions"] = json!([{"id": "0", "evidence": "exact: pid"}]);
+    view["usage"] = usage();
+    whole::<RunView>(view)
+}
+
+fn used() -> Value {
+    let mut row = json!({"key": {"harness": "a", "run": "0192a000-0000-7000-8000-000000000001",
+        "day": "2026-11-30", "model": "m", "project": "p"}});
+    row.as_object_mut().unwrap().extend(usage().as_object().unwrap().clone());
+    whole::<UsageView>(json!({"rows": [row], "total": usage()}))
+}
+
 fn description() -> Value {
     let at = "2026-11-30T12:00:00.000Z";
     let skills = json!({"harness": "a", "adapter": "generic", "target": "/t", "private": true,
@@ -93,6 +125,12 @@ fn every_key_is_documented() {
         ),
         whole::<Event>(json!({"seq": 1, "at": at, "event": "config_rejected", "errors": 1})),
         whole::<Event>(json!({"seq": 1, "at": at, "event": "flapping", "harness": "a", "exits": 5})),
+        whole::<Event>(json!({"seq": 1, "at": at, "event": "trajectory_event", "harness": "a",
+            "run": "0192a000-0000-7000-8000-000000000001", "session": "0", "kind": "usage", "native_id": "n",
+            "name": "n", "action": "read", "model": "m", "usage": usage(), "used": 1, "window": 1})),
+        run_view(),
+        trajectories(),
+        used(),
     ] {
         keys(&value, &mut all);
     }
@@ -111,6 +149,11 @@ fn every_word_is_documented() {
     all.extend(State::ALL.iter().map(ToString::to_string));
     all.extend(Outcome::ALL.iter().map(ToString::to_string));
     all.extend(Trigger::ALL.iter().map(ToString::to_string));
+    all.extend(Evidence::ALL.iter().map(ToString::to_string));
+    all.extend(Origin::ALL.iter().map(ToString::to_string));
+    all.extend(Kinship::ALL.iter().map(ToString::to_string));
+    all.extend(Action::ALL.iter().map(ToString::to_string));
+    all.extend(words::<What>(json!({"kind": "?"})));
     all.extend(words::<WaitingReason>(json!("?")));
     all.extend(words::<ErrorCode>(json!("?")));
     all.extend(words::<SkillRank>(json!("?")));

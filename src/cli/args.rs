@@ -75,6 +75,12 @@ pub(super) enum Verb {
     Show(ShowArgs),
     /// Print the log of a run, or of a harness's runs
     Logs(LogsArgs),
+    /// List what agents did: their sessions, and whose run each belongs to
+    Trajectories(TrajectoriesArgs),
+    /// Print one trajectory: what was said and done in it
+    Trajectory(TrajectoryArgs),
+    /// Sum up what runs used: tokens, calls, and what agents state as their cost
+    Usage(UsageArgs),
     /// Work with schedules
     Schedule(ScheduleArgs),
 }
@@ -221,6 +227,71 @@ pub(super) struct LogsArgs {
     /// Whole logs of the harness's runs that were active since a time, or for a while back
     #[arg(long, value_name = "WHEN", conflicts_with_all = ["lines", "all"])]
     pub(super) since: Option<String>,
+}
+
+/// Arguments of `trajectories`.
+#[derive(Debug, Args)]
+pub(super) struct TrajectoriesArgs {
+    /// Only of this harness
+    pub(super) name: Option<String>,
+    /// Only of this run
+    #[arg(long, value_name = "RUN")]
+    pub(super) run: Option<String>,
+    /// Only those that went on at or after a time, or in a while back (`12h`)
+    #[arg(long, value_name = "WHEN", conflicts_with = "run")]
+    pub(super) from: Option<String>,
+    /// Only those that began at or before a time
+    #[arg(long, value_name = "WHEN", conflicts_with = "run")]
+    pub(super) to: Option<String>,
+}
+
+/// Arguments of `trajectory`.
+#[derive(Debug, Args)]
+pub(super) struct TrajectoryArgs {
+    /// An id that `trajectories` prints or enough of its beginning, or the agent's own id
+    pub(super) session: String,
+    /// How it is printed [default: text; with `--json`: json]
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Option<TrajectoryFormat>,
+}
+
+/// How a trajectory is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TrajectoryFormat {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+    /// One JSON object an event
+    Jsonl,
+    /// Spans for an OpenTelemetry collector, as OTLP in JSON
+    Otlp,
+}
+
+/// Arguments of `usage`.
+#[derive(Debug, Args)]
+pub(super) struct UsageArgs {
+    /// Only of this harness
+    pub(super) name: Option<String>,
+    /// What a row is the sum of [default: harnesses]
+    #[arg(long, value_name = "WHAT")]
+    pub(super) by: Option<UsageBy>,
+    /// Only what was used since a time (`2026-11-30T08:00:00Z`) or for a while back (`12h`)
+    #[arg(long, value_name = "WHEN")]
+    pub(super) since: Option<String>,
+}
+
+/// What a row of usage is the sum of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum UsageBy {
+    /// A run
+    Run,
+    /// A day, in the time zone of the harness's schedule, else of the system
+    Day,
+    /// A model
+    Model,
+    /// A project
+    Project,
 }
 
 /// Arguments of `schedule`.

@@ -69,8 +69,18 @@ impl Output {
 
     /// A time in the system's zone, to the second.
     pub(super) fn time(&self, at: Wall) -> String {
-        at.utc().with_timezone(&self.zone).format("%Y-%m-%d %H:%M:%S").to_string()
+        shown(at, self.zone)
     }
+
+    /// What [`Output::time`] does, for whoever cannot hold on to this.
+    pub(super) fn times(&self) -> impl Fn(Wall) -> String + use<> {
+        let zone = self.zone;
+        move |at| shown(at, zone)
+    }
+}
+
+fn shown(at: Wall, zone: Tz) -> String {
+    at.utc().with_timezone(&zone).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// The text, or a dash.

@@ -17,6 +17,9 @@ pub(super) mod skills;
 pub(super) mod start;
 pub(super) mod status;
 pub(super) mod stop;
+pub(super) mod trajectories;
+pub(super) mod trajectory;
+pub(super) mod usage;
 pub(super) mod validate;
 
 use serde::de::DeserializeOwned;
@@ -29,7 +32,7 @@ use super::output::Output;
 use crate::wire::{ErrorBody, ErrorCode, Op};
 
 /// Reads the daemon's answer.
-fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|cause| {
         Failure::Said(ErrorBody::new(
             ErrorCode::VersionMismatch,

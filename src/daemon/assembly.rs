@@ -13,6 +13,7 @@ use super::boot::Options;
 use super::clients::Clients;
 use super::errands::Errands;
 use super::error::DaemonError;
+use super::following::Following;
 use super::parking::Parking;
 use super::source::{loop_error, readable};
 use super::state::{ConfigStatus, Daemon};
@@ -91,6 +92,7 @@ pub(super) fn assemble(
         family: Family::default(),
         groups: Err("not looked for".to_owned()),
         errands: Errands::new(entropy::seed()),
+        following: Following::default(),
         versions: Versions::default(),
         parking: Parking::default(),
         heads: BTreeMap::new(),

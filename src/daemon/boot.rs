@@ -136,6 +136,7 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     register(&mut daemon)?;
     daemon.boot(loaded, remembered);
     daemon.tidy();
+    daemon.take_up_transcripts();
     daemon.watch_files();
     info!(socket = %socket_path, version = version(), "ready");
     Ok((event_loop, daemon))

@@ -108,6 +108,11 @@ impl Clients {
         }
     }
 
+    /// Whether anybody is told events.
+    pub(super) fn are_subscribed(&self) -> bool {
+        self.open.values().any(|client| client.subscribed && !client.closing)
+    }
+
     /// Whether `id` has exchanged versions.
     pub(super) fn greeted(&self, id: u64) -> bool {
         self.open.get(&id).is_some_and(|client| client.greeted)

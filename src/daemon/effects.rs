@@ -47,6 +47,7 @@ impl Daemon {
                     other => rest.push(other),
                 }
             }
+            self.note_ends(&records);
             ended.extend(records.iter().filter_map(|record| match record {
                 Record::RunEnded(run) | Record::Skipped(run) => Some(run.harness.clone()),
                 _ => None,
@@ -69,6 +70,16 @@ impl Daemon {
         // After the starts, none of which has to wait for it.
         for harness in ended {
             self.prune(&harness);
+        }
+    }
+
+    /// Transcripts of runs that are over are looked at once more.
+    fn note_ends(&mut self, records: &[Record]) {
+        let now = Self::now();
+        for record in records {
+            if let Record::RunEnded(run) = record {
+                self.following.ended(run.id, run.ended_at.unwrap_or(now.wall), now.mono);
+            }
         }
     }
 
@@ -183,9 +194,11 @@ impl Daemon {
                         skills: prepared.skills,
                         report: prepared.report,
                         git_before: prepared.git_before,
-                        trail: Some(prepared.trail),
+                        trail: Some(prepared.trail.clone()),
                     },
                 });
+                let now = Self::now();
+                self.following.begin(run, harness.name.clone(), prepared.trail, now.wall, now.mono);
                 self.ask_version(run, &harness, &prepared.spec);
                 let check = harness.watch().and_then(|watch| watch.check.as_ref());
                 if let (Some(check), Some(live)) = (check, self.live.get_mut(&run)) {
@@ -284,6 +297,7 @@ fn log_event(kind: &EventKind) {
         }
         EventKind::Flapping { harness, exits } => warn!(%harness, exits, "in a crash loop"),
         EventKind::StateChanged { .. }
+        | EventKind::TrajectoryEvent(_)
         | EventKind::RunStarted { .. }
         | EventKind::ConfigReloaded { .. }
         | EventKind::ConfigRejected { .. } => {}

@@ -52,6 +52,8 @@ struct Reading {
     renderer: Option<Renderer>,
     /// The zone of a time of day that the agent states.
     zone: Tz,
+    /// The session that it named last.
+    session: Option<String>,
 }
 
 impl std::fmt::Debug for Output {
@@ -96,6 +98,7 @@ impl Output {
             decoder: Decoder::new(format),
             renderer: shown.then(|| Renderer::new(format, harness.quiet())),
             zone: harness.timetable().map_or_else(zone::system, |timetable| timetable.timezone),
+            session: None,
         });
         let bounded = |watch: &Watch| watch.first_output_timeout.or(watch.idle_timeout).is_some();
         Self {
@@ -160,6 +163,16 @@ impl Output {
 }
 
 impl Reading {
+    /// The session that the agent names, if it is another one than before.
+    fn renamed(&mut self) -> Option<String> {
+        let named = self.decoder.session()?;
+        if self.session.as_deref() == Some(named) {
+            return None;
+        }
+        self.session = Some(named.to_owned());
+        self.session.clone()
+    }
+
     /// Reads on; whether the agent has stated an end, or another one than before, or goes on after one.
     fn take(&mut self, bytes: &[u8]) -> bool {
         let before = self.decoder.stated().cloned();
@@ -240,6 +253,12 @@ impl Daemon {
                     let report = one.decoder.so_far(Self::now().wall, one.zone);
                     report.map_or(Event::Resumed { run }, |report| Event::Reported { run, report })
                 });
+                if let Some(session) = output.reading.as_mut().and_then(Reading::renamed) {
+                    self.following.named(run, &session);
+                }
+                if moved > 0 {
+                    self.following.heard(run);
+                }
                 let told = (output.told && moved > 0).then_some(Event::Output { run });
                 (action, [told, turned])
             }
@@ -269,6 +288,9 @@ impl Daemon {
         }
         let report = output.reading.as_mut().and_then(|reading| {
             reading.decoder.finish();
+            if let Some(session) = reading.renamed() {
+                self.following.named(run, &session);
+            }
             let text = reading.renderer.as_mut().map(Renderer::finish);
             if let (Some(echo), Some(text)) = (&echo, text) {
                 echo.write(&text);

@@ -12,12 +12,15 @@ mod start;
 mod status;
 mod stop;
 mod subscribe;
+mod trajectories;
+mod trajectory;
+mod usage;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::state::{Asker, Daemon};
-use crate::base::{self, HarnessName};
+use crate::base::{self, HarnessName, Wall};
 use crate::supervisor::Ticket;
 use crate::wire::{self, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request};
 
@@ -69,10 +72,20 @@ impl Daemon {
             Op::Reload => reload::answer(self, asked),
             Op::Reexec => reexec::answer(self, asked),
             Op::Runs { name, limit, failed, since } => {
-                runs::answer(self, name.as_deref(), limit, failed, since.as_deref())
+                runs::answer(self, asked, name.as_deref(), limit, failed, since.as_deref())
             }
-            Op::Show { run } => show::answer(self, &run),
+            Op::Show { run } => show::answer(self, asked, &run),
             Op::Skills { name } => skills::answer(self, asked, &name),
+            Op::Trajectories { name, run, from, to, limit } => {
+                let bounds = [from.as_deref(), to.as_deref()];
+                trajectories::answer(self, asked, name.as_deref(), run.as_deref(), bounds, limit)
+            }
+            Op::Trajectory { session, skip, limit } => {
+                Ok(trajectory::answer(self, asked, session, skip, limit))
+            }
+            Op::Usage { name, by, since } => {
+                usage::answer(self, asked, name.as_deref(), by.as_deref(), since.as_deref())
+            }
             Op::Subscribe => Ok(subscribe::answer(self, asked)),
         }
     }
@@ -135,6 +148,14 @@ impl Daemon {
             }
         }
     }
+}
+
+/// A time of a request.
+fn time(field: &str, text: Option<&str>) -> Result<Option<Wall>, ErrorBody> {
+    text.map(Wall::parse_rfc3339).transpose().map_err(|cause| {
+        ErrorBody::new(ErrorCode::BadRequest, format!("`{field}`: {cause}"))
+            .help("write a time like `2026-11-30T08:00:00Z`")
+    })
 }
 
 /// A value that always can be written as JSON, or a defect that is said.

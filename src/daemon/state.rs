@@ -14,6 +14,7 @@ use super::clients::Clients;
 use super::containment::Groups;
 use super::effects::Start;
 use super::errands::Errands;
+use super::following::Following;
 use super::handover::Handover;
 use super::output::Output;
 use super::parking::Parking;
@@ -114,6 +115,8 @@ pub(super) struct Daemon {
     /// The control groups of the runs.
     pub(super) groups: Groups,
     pub(super) errands: Errands,
+    /// The transcripts of the runs.
+    pub(super) following: Following,
     pub(super) versions: Versions,
     pub(super) parking: Parking,
     /// Runs that end as soon as it is known at which commit they left their repository, or then.
@@ -219,6 +222,7 @@ impl Daemon {
             self.commit(Vec::new());
         }
         self.withdraw_removed();
+        self.follow();
         self.go_on_with_handover();
         self.set_wall_timer();
     }
@@ -244,13 +248,19 @@ impl Daemon {
         let retry = retry.into_iter().chain(self.reap_due.then_some(REAP_RETRY)).chain(unwatched).min();
         let aside = self.errands.deadline().into_iter().chain(self.heads.values().copied());
         let aside = aside.chain(self.handover_deadline());
+        // With its trouble the store is tried again; until then there is nothing to look for.
+        let looks =
+            self.following.deadline().filter(|_| self.store_trouble.is_none() && self.handover.is_none());
+        let aside = aside.chain(looks);
         let deadlines = self.supervisor.deadline().into_iter().chain(aside);
         deadlines.map(|at| at.since(now)).chain(retry).min()
     }
 
     /// Whether nothing is left to do after a shutdown or a foreground run.
     pub(super) fn finished(&self) -> bool {
-        self.nothing_left() && self.errands.is_idle()
+        // A daemon's successor reads what its last runs wrote; nobody comes after a foreground run.
+        let read = !self.foreground || self.following.is_idle() || self.store_trouble.is_some();
+        self.nothing_left() && self.errands.is_idle() && read
     }
 
     /// Whether after a shutdown or a foreground run at most errands are left.

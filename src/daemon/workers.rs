@@ -14,13 +14,16 @@ use serde_json::Value;
 use tracing::{info, warn};
 
 use super::answers::{self, Answers};
+use super::inquiries::{self, Asks, Desk};
 use super::lost::{closed, end_stale};
 use super::recording::sweep;
 use super::sessions::{Sought, find, prepare_in};
 use super::state::Daemon;
+use super::weighing::{Placed, Weighed, weigh};
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::Harness;
 use crate::config::{Loaded, definition_json};
+use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::signals::leave_to_the_loop;
 use crate::launch::{
@@ -28,6 +31,7 @@ use crate::launch::{
 };
 use crate::loader::{self, Selection};
 use crate::supervisor::{Ticket, Wish};
+use crate::transcripts::{Follower, Look, Subject};
 use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source};
 
 /// At most so many threads; each waits for a disk or a lock, not for a core.
@@ -76,17 +80,50 @@ enum Question {
         view: Box<HarnessView>,
         around: Arc<Surroundings>,
     },
+    Inquire {
+        ticket: Ticket,
+        asks: Asks,
+        desk: Box<Desk>,
+    },
+    Look {
+        follower: Box<Follower>,
+        subjects: Vec<Subject>,
+    },
+    Weigh {
+        kept: Vec<(RunId, Wall)>,
+        events: Vec<Placed>,
+        desk: Box<Desk>,
+    },
 }
 
 /// What a worker answers.
 pub(super) enum Answer {
-    Prepared { run: RunId, stale: Vec<Run>, prepared: Result<Box<Prepared>, LaunchError> },
-    Withdrawn { harness: HarnessName, trouble: Option<String> },
-    Found { sought: Sought, found: Result<Wish, ErrorBody> },
-    Head { run: RunId, commit: Option<String> },
+    Prepared {
+        run: RunId,
+        stale: Vec<Run>,
+        prepared: Result<Box<Prepared>, LaunchError>,
+    },
+    Withdrawn {
+        harness: HarnessName,
+        trouble: Option<String>,
+    },
+    Found {
+        sought: Sought,
+        found: Result<Wish, ErrorBody>,
+    },
+    Head {
+        run: RunId,
+        commit: Option<String>,
+    },
     Loaded(Box<Loaded>),
     Swept(Result<usize, String>),
-    Told { ticket: Ticket, result: Result<Value, ErrorBody> },
+    Told {
+        ticket: Ticket,
+        result: Result<Value, ErrorBody>,
+    },
+    /// The follower with what it found; none: it is lost.
+    Looked(Option<Box<(Box<Follower>, Look)>>),
+    Weighed(Weighed),
 }
 
 /// The pool. A thread is added when a question would have to wait behind the others', up to a bound:
@@ -197,6 +234,21 @@ impl Workers {
         self.ask(Question::Skills { ticket, harness, around });
     }
 
+    /// Has a question about trajectories or usage answered.
+    pub(super) fn inquire(&mut self, ticket: Ticket, asks: Asks, desk: Desk) {
+        self.ask(Question::Inquire { ticket, asks, desk: Box::new(desk) });
+    }
+
+    /// Looks at the stores of runs.
+    pub(super) fn look(&mut self, follower: Box<Follower>, subjects: Vec<Subject>) {
+        self.ask(Question::Look { follower, subjects });
+    }
+
+    /// Asks what runs that began then have used, and whose events are.
+    pub(super) fn weigh(&mut self, kept: Vec<(RunId, Wall)>, events: Vec<Placed>, desk: Desk) {
+        self.ask(Question::Weigh { kept, events, desk: Box::new(desk) });
+    }
+
     /// Whether nothing is being worked on, and every answer has been taken in.
     pub(super) const fn at_rest(&self) -> bool {
         self.unanswered == 0
@@ -275,7 +327,9 @@ impl Question {
                 let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
                 Answer::Loaded(Box::new(Loaded { diagnostics: vec![one], ..Loaded::default() }))
             }
-            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } => {
+            Self::Look { .. } => Answer::Looked(None),
+            Self::Weigh { .. } => Answer::Weighed(Weighed::default()),
+            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } | Self::Inquire { ticket, .. } => {
                 Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
             }
         }
@@ -308,6 +362,14 @@ fn answer(question: Question) -> Answer {
         Question::Skills { ticket, harness, around } => {
             Answer::Told { ticket, result: told(&skills_view(&harness, &around)) }
         }
+        Question::Inquire { ticket, asks, desk } => {
+            Answer::Told { ticket, result: inquiries::answer(asks, &desk) }
+        }
+        Question::Look { mut follower, subjects } => {
+            let look = follower.look(&subjects, clock::now().wall);
+            Answer::Looked(Some(Box::new((follower, look))))
+        }
+        Question::Weigh { kept, events, desk } => Answer::Weighed(weigh(&kept, events, &desk)),
         Question::Describe { ticket, harness, view, around } => {
             Answer::Told { ticket, result: described(&harness, *view, &around) }
         }
@@ -352,6 +414,8 @@ impl Daemon {
             Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),
             Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),
             Answer::Told { ticket, result } => self.reply(ticket, result),
+            Answer::Looked(found) => self.looked(found.map(|found| *found)),
+            Answer::Weighed(weighed) => self.weighed(weighed),
         }
     }
 }

@@ -4,8 +4,10 @@
 //! no terminal emulator is there (see [`Responder`]).
 
 mod parser;
+mod plain;
 mod responder;
 
+pub use plain::Plain;
 pub use responder::Responder;
 
 use std::io;

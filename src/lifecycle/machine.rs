@@ -177,6 +177,7 @@ impl Machine {
             }
             Event::Busy { run, cause } => self.not_spawned(run, Outcome::Skipped, cause, true, &mut turn),
             Event::Output(run) => self.output(run, &mut turn),
+            Event::Overspent { run, overspent } => self.overspent(run, overspent, &mut turn),
             Event::Reported { run, report } => self.reported(run, report, &mut turn),
             Event::Resumed(run) => self.resumed(run, &mut turn),
             Event::Exited { run, status } => self.exited(run, status, &mut turn),

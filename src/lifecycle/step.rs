@@ -1,7 +1,7 @@
 //! What goes into a machine, and what comes out.
 
 use super::phase::Request;
-use super::verdict::StopReason;
+use super::verdict::{Overspent, StopReason};
 use crate::base::{ExitStatus, Outcome, Report, RunId, State, Wall};
 
 /// What a firing does while a run is active (SCH-4).
@@ -70,6 +70,13 @@ pub enum Event {
     },
     /// The run has written something.
     Output(RunId),
+    /// The run has used more than it may.
+    Overspent {
+        /// The run.
+        run: RunId,
+        /// Of what, and how much.
+        overspent: Overspent,
+    },
     /// The agent has stated its result and still runs (RUN-8).
     Reported {
         /// The run.

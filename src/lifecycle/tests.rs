@@ -1,6 +1,7 @@
 //! The machine as a specification: directed tests; one property a policy field is in `fields` and `bounds`.
 
 mod bounds;
+mod budget;
 mod busy;
 mod check;
 mod ends;

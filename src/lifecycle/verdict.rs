@@ -10,6 +10,51 @@ use super::signal::signal_name;
 use super::step::End;
 use crate::base::{ExitStatus, Outcome, Report, Wall, duration_text, micros};
 
+/// By what a run crossed its budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overspent {
+    /// By the tokens of its prompts and completions.
+    Tokens {
+        /// So many it used.
+        spent: u64,
+        /// So many it may use.
+        most: u64,
+    },
+    /// By what its agent states as its cost, in millionths of a dollar.
+    Cost {
+        /// So much it cost.
+        spent: u64,
+        /// So much it may cost.
+        most: u64,
+    },
+}
+
+impl Overspent {
+    /// By these dollars.
+    #[must_use]
+    pub fn dollars(spent: f64, most: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
+        let millionths = |dollars: f64| (dollars * 1e6).round() as u64;
+        Self::Cost { spent: millionths(spent), most: millionths(most) }
+    }
+
+    fn cause(self) -> String {
+        let dollars = |millionths: u64| {
+            let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+            let cents = text.len() - 4;
+            let (kept, rest) = text.split_at(cents);
+            format!("${kept}{}", rest.trim_end_matches('0'))
+        };
+        match self {
+            Self::Tokens { spent, most } => format!("used {spent} tokens of its `budget` of {most}"),
+            Self::Cost { spent, most } => {
+                format!("cost {} of its `budget` of {}", dollars(spent), dollars(most))
+            }
+        }
+    }
+}
+
 /// Why a run is being ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -34,6 +79,8 @@ pub enum StopReason {
     Lingering(Duration),
     /// Its check took longer than this.
     SlowCheck(Duration),
+    /// It used more than it may.
+    Overspent(Overspent),
     /// The firing of this slot takes its place.
     Replaced(#[serde(with = "micros")] Wall),
 }
@@ -52,6 +99,7 @@ impl StopReason {
             Self::Timeout(_) => Outcome::Timeout,
             Self::NoFirstOutput(_) | Self::Idle(_) => Outcome::NoOutput,
             Self::SlowCheck(_) => Outcome::CheckFailed,
+            Self::Overspent(_) => Outcome::Budget,
             Self::Replaced(_) => Outcome::Replaced,
         }
     }
@@ -74,6 +122,7 @@ impl StopReason {
                 format!("went on for its `linger_timeout` of {} after its result", duration_text(bound))
             }
             Self::SlowCheck(bound) => format!("its `check` took longer than {}", duration_text(bound)),
+            Self::Overspent(overspent) => overspent.cause(),
             Self::Replaced(slot) => format!("replaced by the firing of {}", slot.rfc3339()),
         }
     }
@@ -88,6 +137,7 @@ impl StopReason {
             | Self::Idle(_)
             | Self::Lingering(_)
             | Self::SlowCheck(_)
+            | Self::Overspent(_)
             | Self::Replaced(_) => false,
         }
     }

@@ -74,6 +74,7 @@ impl Reader {
         match text(record, &["subtype"]) {
             Some("init") => {
                 self.held = None;
+                Told::session(text(record, &["session_id"])).into_iter().for_each(&mut *tell);
                 tell(Told::Resumed);
             }
             Some("api_retry") => {

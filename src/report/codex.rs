@@ -20,7 +20,10 @@ pub(super) fn read(record: &Value, tell: &mut dyn FnMut(Told)) -> bool {
         Some("error") => tell(Told::Trouble(text(record, &["message"]).unwrap_or("error").to_owned())),
         Some("item.started") => item(&record["item"], true, tell),
         Some("item.completed") => item(&record["item"], false, tell),
-        Some("thread.started" | "item.updated") => {}
+        Some("thread.started") => {
+            Told::session(text(record, &["thread_id"])).into_iter().for_each(tell);
+        }
+        Some("item.updated") => {}
         _ => return false,
     }
     true

@@ -21,31 +21,41 @@ pub struct Decoder {
     stated: Option<Statement>,
     /// The last error that it told and did not go on after.
     trouble: Option<String>,
+    /// The id of its session.
+    #[serde(default)]
+    session: Option<String>,
 }
 
 impl Decoder {
     /// Reads this format.
     #[must_use]
     pub fn new(format: Format) -> Self {
-        Self { format, lines: Lines::default(), reader: Reader::new(format), stated: None, trouble: None }
+        let (lines, reader) = (Lines::default(), Reader::new(format));
+        Self { format, lines, reader, stated: None, trouble: None, session: None }
     }
 
     /// Takes the next bytes, however they are cut.
     pub fn feed(&mut self, bytes: &[u8]) {
-        let Self { lines, reader, stated, trouble, .. } = self;
-        lines.feed(bytes, |line| take(line, reader, stated, trouble));
+        let Self { lines, reader, stated, trouble, session, .. } = self;
+        lines.feed(bytes, |line| take(line, reader, stated, trouble, session));
     }
 
     /// Takes the last line, which may lack its line break: nothing follows.
     pub fn finish(&mut self) {
-        let Self { lines, reader, stated, trouble, .. } = self;
-        lines.finish(|line| take(line, reader, stated, trouble));
+        let Self { lines, reader, stated, trouble, session, .. } = self;
+        lines.finish(|line| take(line, reader, stated, trouble, session));
     }
 
     /// What the last terminal record states, while nothing came after it that goes on.
     #[must_use]
     pub const fn stated(&self) -> Option<&Statement> {
         self.stated.as_ref()
+    }
+
+    /// The id that the agent gave the session that it is in now.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     /// What is stated so far, as it is understood at `now`.
@@ -89,7 +99,13 @@ const fn by_signal(code: i32) -> bool {
     code > 128 && code <= 128 + 31
 }
 
-fn take(line: Line<'_>, reader: &mut Reader, stated: &mut Option<Statement>, trouble: &mut Option<String>) {
+fn take(
+    line: Line<'_>,
+    reader: &mut Reader,
+    stated: &mut Option<Statement>,
+    trouble: &mut Option<String>,
+    session: &mut Option<String>,
+) {
     let Line::Whole(line) = line else { return };
     reader.read(line, &mut |told| match told {
         Told::End(statement) => *stated = Some(statement),
@@ -98,6 +114,7 @@ fn take(line: Line<'_>, reader: &mut Reader, stated: &mut Option<Statement>, tro
             *stated = None;
             *trouble = None;
         }
+        Told::Session(id) => *session = Some(id),
         Told::Answer(_) => {}
     });
 }

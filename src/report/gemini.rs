@@ -19,7 +19,10 @@ pub(super) fn read(record: &Value, tell: &mut dyn FnMut(Told)) -> bool {
             tell(Told::tool(text(record, &["tool_name"]).unwrap_or("tool"), record.get("parameters")));
         }
         Some("error") => tell(Told::Trouble(text(record, &["message"]).unwrap_or("error").to_owned())),
-        Some("init") => tell(Told::Resumed),
+        Some("init") => {
+            Told::session(text(record, &["session_id"])).into_iter().for_each(&mut *tell);
+            tell(Told::Resumed);
+        }
         Some("result") => tell(Told::End(result(record))),
         Some("message" | "tool_result") => {}
         _ => return false,

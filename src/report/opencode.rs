@@ -17,7 +17,10 @@ pub(super) fn read(record: &Value, tell: &mut dyn FnMut(Told)) -> bool {
             let name = text(part, &["tool"]).unwrap_or("tool");
             tell(Told::tool(name, part.get("state").and_then(|state| state.get("input"))));
         }
-        Some("step_start") => tell(Told::Resumed),
+        Some("step_start") => {
+            Told::session(text(record, &["sessionID"])).into_iter().for_each(&mut *tell);
+            tell(Told::Resumed);
+        }
         Some("step_finish") => match text(part, &["reason"]) {
             Some("tool-calls") => {}
             _ => tell(Told::End(Statement::ok())),

@@ -42,9 +42,9 @@ impl Reader {
                 let words = text(record, &["errorMessage"]).unwrap_or("error");
                 tell(Told::Trouble(format!("{words}, tries again")));
             }
+            Some("session") => Told::session(text(record, &["id"])).into_iter().for_each(tell),
             Some(
-                "session"
-                | "turn_start"
+                "turn_start"
                 | "turn_end"
                 | "message_start"
                 | "message_update"

@@ -15,7 +15,10 @@ pub(super) fn read(record: &Value, tell: &mut dyn FnMut(Told)) -> bool {
     match text(record, &["type"]) {
         Some("assistant") => assistant(record, tell),
         Some("result") => result(record, tell),
-        Some("system") if text(record, &["subtype"]) == Some("init") => tell(Told::Resumed),
+        Some("system") if text(record, &["subtype"]) == Some("init") => {
+            Told::session(text(record, &["session_id"])).into_iter().for_each(&mut *tell);
+            tell(Told::Resumed);
+        }
         Some("system" | "user" | "stream_event") => {}
         _ => return false,
     }

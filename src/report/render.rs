@@ -116,6 +116,7 @@ impl Page {
                     self.trouble(words);
                 }
             }
+            Told::Session(_) => {}
             Told::Resumed => self.trouble.clear(),
         }
     }

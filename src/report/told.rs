@@ -8,6 +8,8 @@ use super::words::shortened;
 /// What one record tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
+    /// The id that the agent gave its session.
+    Session(String),
     /// A whole text of the agent's.
     Text(String),
     /// The next piece of a text.
@@ -42,7 +44,17 @@ const TELLING: [&str; 12] = [
     "tool",
 ];
 
+/// The longest id of a session.
+const LONGEST_ID: usize = 128;
+
 impl Told {
+    /// An id of a session, if it looks like one.
+    pub(super) fn session(id: Option<&str>) -> Option<Self> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let id = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(plain))?;
+        Some(Self::Session(id.to_owned()))
+    }
+
     /// A call of `name` with these arguments.
     pub(super) fn tool(name: &str, arguments: Option<&Value>) -> Self {
         Self::Tool(shortened(name, SHOWN), arguments.map(in_a_line).unwrap_or_default())

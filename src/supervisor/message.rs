@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::base::{ExitStatus, HarnessName, Report, RunId, Trigger, Wall};
 use crate::config::{Configuration, Harness, Notify};
+use crate::lifecycle::Overspent;
 use crate::wire::{ErrorBody, ErrorCode, EventKind, Launched, Record, Run};
 
 /// Who asked: the shell maps it to a client.
@@ -126,6 +127,13 @@ pub enum Event {
     Output {
         /// The run.
         run: RunId,
+    },
+    /// The run has used more than it may (USE-5).
+    Overspent {
+        /// The run.
+        run: RunId,
+        /// Of what, and how much.
+        overspent: Overspent,
     },
     /// The agent has stated its result while its process still runs (RUN-8).
     Reported {

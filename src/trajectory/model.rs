@@ -199,6 +199,29 @@ pub enum What {
     },
 }
 
+impl What {
+    /// The word for its kind.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::User { .. } => "user",
+            Self::Assistant { .. } => "assistant",
+            Self::Reasoning { .. } => "reasoning",
+            Self::ToolCall { .. } => "tool-call",
+            Self::ToolResult { .. } => "tool-result",
+            Self::Model { .. } => "model",
+            Self::Effort { .. } => "effort",
+            Self::Usage(_) => "usage",
+            Self::Context { .. } => "context",
+            Self::Compaction => "compaction",
+            Self::SubAgent { .. } => "sub-agent",
+            Self::Error { .. } => "error",
+            Self::Output { .. } => "output",
+            Self::Other { .. } => "other",
+        }
+    }
+}
+
 /// One thing that happened in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::trail::Usage;
 use super::view::Run;
-use crate::base::{HarnessName, State, Wall};
+use crate::base::{HarnessName, RunId, State, Wall};
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
     /// A harness went from one state to another.
@@ -54,14 +55,50 @@ pub enum EventKind {
         /// Exits inside the window.
         exits: u32,
     },
+    /// The agent of a run did something; told where its harness lets its trajectories be read (TRJ-9).
+    TrajectoryEvent(Box<TrajectoryEvent>),
+}
+
+/// What an agent did, without what was said: no text, no arguments, no targets (CTL-12).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrajectoryEvent {
+    /// The harness.
+    pub harness: HarnessName,
+    /// The run.
+    pub run: RunId,
+    /// The opaque id of the session.
+    pub session: String,
+    /// What it is: `user`, `assistant`, `tool-call`, `usage` and so on.
+    pub kind: String,
+    /// The agent's own id of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_id: Option<String>,
+    /// The tool that is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the tool does: `search`, `read`, `edit`, `exec`, `verify` or `other`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What a model call used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The prompt side of the latest call, when the context changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<u64>,
+    /// The size of the context's window, where the agent states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
 }
 
 /// One event: a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Rises by one with each event of a daemon.
     pub seq: u64,
-    /// When.
+    /// When; of a [`EventKind::TrajectoryEvent`] the time that the agent states.
     pub at: Wall,
     /// What.
     #[serde(flatten)]

@@ -101,6 +101,47 @@ pub enum Op {
         /// Full name.
         name: String,
     },
+    /// The trajectories of harnesses that let them be read, newest first.
+    Trajectories {
+        /// Only of this harness.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Only of this run: its id, or an unambiguous part.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
+        /// Only those that went on at or after this RFC 3339 time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+        /// Only those that began at or before this RFC 3339 time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
+        /// At most so many.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<usize>,
+    },
+    /// One trajectory, a page of its events.
+    Trajectory {
+        /// Its id, the agent's own id of the session, or the id of a run that has a log alone.
+        session: String,
+        /// So many events are passed over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skip: Option<usize>,
+        /// At most so many events.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<usize>,
+    },
+    /// What runs used.
+    Usage {
+        /// Only of this harness.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// What is summed up: `run`, `day`, `model` or `project`; none: harnesses.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Only what was used at or after this RFC 3339 time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<String>,
+    },
     /// Events from now on.
     Subscribe,
 }
@@ -137,6 +178,8 @@ pub enum ErrorCode {
     UnknownRun,
     /// No trajectory has that id.
     UnknownSession,
+    /// Its harness does not let its trajectories be read (`harvest`).
+    NotHarvested,
     /// It runs already (and a second one was asked for).
     AlreadyRunning,
     /// It is being stopped.

@@ -89,6 +89,21 @@ const OPS: &[(&str, &[Field])] = &[
     ),
     ("show", &[needed("run", Kind::Text)]),
     ("skills", NAME),
+    (
+        "trajectories",
+        &[
+            optional("name", Kind::Text),
+            optional("run", Kind::Text),
+            optional("from", Kind::Text),
+            optional("to", Kind::Text),
+            optional("limit", Kind::Count),
+        ],
+    ),
+    (
+        "trajectory",
+        &[needed("session", Kind::Text), optional("skip", Kind::Count), optional("limit", Kind::Count)],
+    ),
+    ("usage", &[optional("name", Kind::Text), optional("by", Kind::Text), optional("since", Kind::Text)]),
     ("subscribe", &[]),
 ];
 

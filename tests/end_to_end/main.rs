@@ -29,5 +29,6 @@ mod store;
 mod support;
 mod terminal;
 mod tour;
+mod trajectories;
 mod traps;
 mod validating;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use harnessd::base::{ExitStatus, HarnessName, Mono, Now, Outcome, Report, RunId};
 use harnessd::config::Harness;
+use harnessd::lifecycle::Overspent;
 use harnessd::supervisor::{Effect, Event, Rest};
 use harnessd::wire::{ErrorCode, Launched};
 
@@ -53,6 +54,8 @@ enum Saying {
     Result(Report),
     /// That it goes on after a result.
     More,
+    /// That it has used up its budget.
+    TooMuch,
 }
 
 /// All runs of which something is alive or being launched, and whose logins are watched.
@@ -101,6 +104,9 @@ impl Shell {
         if let Some((_, saying)) = process.says.pop_if(|(at, _)| *at <= now.mono) {
             return match saying {
                 Saying::Anything => Event::Output { run },
+                Saying::TooMuch => {
+                    Event::Overspent { run, overspent: Overspent::Tokens { spent: 2, most: 1 } }
+                }
                 Saying::Result(report) => {
                     process.stated = Some(report.clone());
                     Event::Reported { run, report }
@@ -228,6 +234,9 @@ fn sayings(now: Now, dice: &mut Dice) -> Vec<(Mono, Saying)> {
     }
     if dice.chance(20) {
         says.push((now.mono + dice.time(Duration::from_secs(20)), Saying::More));
+    }
+    if dice.chance(5) {
+        says.push((now.mono + dice.time(Duration::from_secs(30)), Saying::TooMuch));
     }
     says.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     says

@@ -2,7 +2,7 @@
 
 use harnessd::trajectory::{Files, Format, Kinship, Layout, Parent, PidNote};
 
-use crate::compared::{compare, told};
+use crate::decoded::{compare, told};
 use crate::{drive, reckon};
 
 const AGENT: &str = "claude-code";

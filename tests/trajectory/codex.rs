@@ -2,7 +2,7 @@
 
 use harnessd::trajectory::{Files, Format, Kinship, Layout, Needs, Parent, What};
 
-use crate::compared::{compare, told};
+use crate::decoded::{compare, told};
 use crate::{drive, reckon};
 
 const AGENT: &str = "codex";

@@ -5,10 +5,10 @@
 mod antigravity;
 mod claude_code;
 mod codex;
-mod compared;
 mod copilot;
 mod crush;
 mod database;
+mod decoded;
 mod drive;
 mod encodings;
 mod gemini;

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use super::usage::cost;
+use crate::cli::account::Account;
 use crate::cli::args::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::store::Store;
-use crate::wire::{ErrorBody, ErrorCode, Run};
+use crate::wire::{ErrorBody, ErrorCode, Run, RunView, Usage};
 
 pub(in crate::cli) fn perform(
     context: &Context,
@@ -15,6 +17,11 @@ pub(in crate::cli) fn perform(
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let run = find(context, &args.run)?;
+    let configuration = context.load().configuration;
+    let account = Account::open(context, configuration.as_ref(), false)?;
+    let views = account.map(|account| account.inquiry().runs(vec![run.clone()])).transpose()?;
+    let view = views.and_then(|mut views| views.pop());
+    let run = view.unwrap_or(RunView { run, sessions: None, usage: None });
     if out.is_json() {
         out.json(&run)?;
         return Ok(ExitCode::SUCCESS);
@@ -60,7 +67,14 @@ fn commits(run: &Run) -> Option<String> {
     })
 }
 
-fn print(run: &Run, out: &mut Output) -> Result<(), Failure> {
+fn used(usage: &Usage) -> String {
+    let Usage { input, cached, output, calls, .. } = usage;
+    let cost = cost(usage);
+    format!("input {input} ({cached} cached), output {output}, calls {calls}, cost {cost}")
+}
+
+fn print(view: &RunView, out: &mut Output) -> Result<(), Failure> {
+    let RunView { run, sessions, usage } = view;
     let mut fields: Vec<(&str, String)> =
         vec![("run", run.id.to_string()), ("harness", run.harness.to_string()), ("outcome", standing(run))];
     let mut add = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
@@ -85,9 +99,13 @@ fn print(run: &Run, out: &mut Output) -> Result<(), Failure> {
     add("report", run.report.clone());
     let dropped = Some(run.dropped_bytes).filter(|bytes| *bytes > 0);
     add("dropped", dropped.map(|bytes| format!("{bytes} bytes of output are not in its log")));
+    add("usage", usage.as_ref().map(used));
     add("definition", Some(run.definition_hash.clone()));
     for (name, value) in fields {
         out.line(&format!("{:<12} {value}", format!("{name}:")))?;
+    }
+    for session in sessions.iter().flatten() {
+        out.line(&format!("{:<12} {} ({})", "session:", session.id, session.evidence))?;
     }
     for skill in &run.skills {
         out.line(&format!("{:<12} {} from {}", "skill:", skill.name, skill.source))?;

@@ -78,6 +78,7 @@ fn take_over(
     daemon.store_trouble = trouble;
     daemon.resume(document, loaded);
     daemon.contain(containment::establish());
+    daemon.take_up_transcripts();
     if let Some(watcher) = watcher.filter(|_| daemon.config.watch) {
         daemon.watch_by(watcher);
     }

@@ -57,6 +57,7 @@ impl HandedOutput {
             decoder: handed.decoder,
             renderer: None,
             zone: handed.zone.parse().unwrap_or_else(|_| zone::system()),
+            session: None,
         });
         let Self { log, responder, told, .. } = self;
         Ok(Output { run, fd, log, responder, reading, told, token: None })

@@ -9,7 +9,7 @@ use super::{Machine, Turn};
 use crate::base::{Mono, Report, RunId};
 use crate::lifecycle::phase::{Bound, Grace, Phase, Watch};
 use crate::lifecycle::policy::Policy;
-use crate::lifecycle::verdict::StopReason;
+use crate::lifecycle::verdict::{Overspent, StopReason};
 
 /// What is expected of a run that begins now: where both are set, the first output has its own
 /// bound and the silence after it the other.
@@ -36,6 +36,15 @@ impl Machine {
             && *own == run
         {
             *watch = after_output(turn.policy, turn.now.mono);
+        }
+    }
+
+    /// A run that uses up its budget is ended like one that takes too long.
+    pub(super) fn overspent(&mut self, run: RunId, overspent: Overspent, turn: &mut Turn<'_>) {
+        if let Phase::Running { run: own, after, .. } = self.phase
+            && own == run
+        {
+            self.end(StopReason::Overspent(overspent), after, turn);
         }
     }
 

@@ -1,6 +1,7 @@
 //! How runs end, and what follows: LIF-3, LIF-4, LIF-6.
 
 use super::*;
+use crate::lifecycle::Overspent;
 
 /// LIF-3: `always` and `unless-stopped` restart a resident harness whatever the
 /// outcome, `on-failure` what failed or met a limit, `no` nothing; an `ok` one-shot is never run
@@ -92,6 +93,16 @@ fn the_cause_of_an_end_is_told() {
             StopReason::Lingering(SECOND * 30),
             Outcome::Stopped,
             "went on for its `linger_timeout` of 30s after its result",
+        ),
+        (
+            StopReason::Overspent(Overspent::Tokens { spent: 1200, most: 1000 }),
+            Outcome::Budget,
+            "used 1200 tokens of its `budget` of 1000",
+        ),
+        (
+            StopReason::Overspent(Overspent::dollars(2.512, 2.5)),
+            Outcome::Budget,
+            "cost $2.512 of its `budget` of $2.50",
         ),
         (StopReason::Timeout(SECOND * 90), Outcome::Timeout, "ran longer than its `timeout` of 1m 30s"),
         (

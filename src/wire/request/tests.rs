@@ -83,6 +83,18 @@ fn requests_read_back() {
         },
         Op::Show { run: "0192".into() },
         Op::Skills { name: name() },
+        Op::Trajectories { name: None, run: None, from: None, to: None, limit: None },
+        Op::Trajectories {
+            name: Some(name()),
+            run: Some("0192".into()),
+            from: Some("2026-11-30T00:00:00Z".into()),
+            to: Some("2026-11-30T01:00:00Z".into()),
+            limit: Some(3),
+        },
+        Op::Trajectory { session: "0192".into(), skip: None, limit: None },
+        Op::Trajectory { session: "0192".into(), skip: Some(1), limit: Some(2) },
+        Op::Usage { name: None, by: None, since: None },
+        Op::Usage { name: Some(name()), by: Some("day".into()), since: Some("2026-11-30T00:00:00Z".into()) },
         Op::Subscribe,
     ];
     for op in ops {
@@ -109,7 +121,7 @@ fn an_unknown_op_is_refused() {
             Some(3),
             r"unknown op `zzzzzzzz\n`",
             Some(
-                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `reload`, `reexec`, `runs`, `show`, `skills`, `subscribe`"
+                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `reload`, `reexec`, `runs`, `show`, `skills`, `trajectories`, `trajectory`, `usage`, `subscribe`"
             )
         )
     );

@@ -1,0 +1,308 @@
+//! Following the transcripts of runs: when to look, and what comes of a look (USE-2, USE-5, TRJ-9).
+//!
+//! Invariants: one look at a time, in a worker, which is given the follower and gives it back; what it brought
+//! is committed as one transaction before anybody hears of it, and a follower whose progress could not be
+//! committed is thrown away. Harnesses whose agents keep nothing that is understood wake nobody up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::state::Daemon;
+use super::weighing::{Placed, Weighed};
+use crate::base::{HarnessName, Mono, RunId, Wall};
+use crate::config::Budget;
+use crate::correlate::Known;
+use crate::lifecycle::Overspent;
+use crate::store::Progress;
+use crate::supervisor;
+use crate::trajectory::{Event, Format, Needs};
+use crate::transcripts::{Follower, Look, Subject, Warning};
+use crate::wire::{self, EventKind, Evidence, Trail, Usage};
+
+/// The first looks after a start.
+const FIRST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+/// After the agent has written something, and where a budget is to be kept.
+const SOON: Duration = Duration::from_secs(2);
+/// Otherwise.
+const SELDOM: Duration = Duration::from_secs(30);
+/// Runs that are due within this time are looked at together.
+const TOGETHER: Duration = Duration::from_millis(250);
+/// Never by itself.
+const LATER: Mono = Mono(Duration::MAX);
+/// So many warnings are remembered.
+const MOST_WARNINGS: usize = 500;
+
+/// A run whose transcripts are looked at.
+#[derive(Debug)]
+struct Followed {
+    harness: HarnessName,
+    trail: Trail,
+    from: Wall,
+    /// Its end: one look more.
+    to: Option<Wall>,
+    begun: Mono,
+    due: Mono,
+}
+
+/// What became of a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// It read and recorded all there was.
+    Whole,
+    /// There is more than one look takes.
+    InPart,
+    /// Nothing of it is recorded.
+    Lost,
+}
+
+/// What is followed.
+#[derive(Debug, Default)]
+pub(super) struct Following {
+    /// None: a worker has it, or the next look begins anew.
+    follower: Option<Box<Follower>>,
+    /// A worker is at a look, or at what one brought.
+    busy: bool,
+    /// The runs of that look, and whether it is the last one for them.
+    looking: Vec<(RunId, bool)>,
+    runs: BTreeMap<RunId, Followed>,
+    /// What the runs' own outputs said of their sessions, until it is committed.
+    known: Vec<Known>,
+    warned: BTreeSet<Warning>,
+}
+
+impl Following {
+    /// Whether no look is under way or due.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.busy && self.runs.is_empty()
+    }
+
+    /// When the next look is due.
+    pub(super) fn deadline(&self) -> Option<Mono> {
+        if self.busy {
+            return None;
+        }
+        self.runs.values().map(|run| run.due).min()
+    }
+
+    /// A run has begun.
+    pub(super) fn begin(&mut self, run: RunId, harness: HarnessName, trail: Trail, from: Wall, now: Mono) {
+        if trail.format.as_deref().is_some_and(|name| name.parse::<Format>().is_ok()) {
+            let due = now + FIRST[0];
+            self.runs.insert(run, Followed { harness, trail, from, to: None, begun: now, due });
+        }
+    }
+
+    /// A run has written something: what it does is in its transcript soon.
+    pub(super) fn heard(&mut self, run: RunId) {
+        if let Some(followed) = self.runs.get_mut(&run) {
+            followed.due = followed.due.min(Daemon::now().mono + SOON);
+        }
+    }
+
+    /// A run is over.
+    pub(super) fn ended(&mut self, run: RunId, to: Wall, now: Mono) {
+        if let Some(followed) = self.runs.get_mut(&run) {
+            followed.to = Some(to);
+            followed.due = now;
+        }
+    }
+
+    /// The output of a run names its session.
+    pub(super) fn named(&mut self, run: RunId, session: &str) {
+        let Some(followed) = self.runs.get(&run) else { return };
+        let Some(format) = followed.trail.format.as_deref().and_then(|name| name.parse().ok()) else {
+            return;
+        };
+        let session = session.to_owned();
+        self.known.push(Known { run, format, session, evidence: Evidence::Output });
+    }
+
+    /// What looks found odd, in words.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.warned.iter().map(ToString::to_string).collect()
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        if self.warned.len() < MOST_WARNINGS && !self.warned.contains(&warning) {
+            warn!(path = warning.path, "{}", warning.message);
+            self.warned.insert(warning);
+        }
+    }
+}
+
+impl Daemon {
+    /// Takes up the runs whose transcripts an earlier daemon, or this program before it was executed anew,
+    /// has not read to their end.
+    pub(super) fn take_up_transcripts(&mut self) {
+        let now = Self::now().mono;
+        let unsettled = match self.store.unsettled() {
+            Ok(unsettled) => unsettled,
+            Err(cause) => return warn!(%cause, "it cannot be told whose transcripts are read"),
+        };
+        for one in unsettled {
+            // One that is open and not ours is another process's, which reads it.
+            if one.to.is_some() || self.live.contains_key(&one.run) {
+                self.following.begin(one.run, one.harness, one.trail, one.from, now);
+                if let Some(to) = one.to {
+                    self.following.ended(one.run, to, now);
+                }
+            }
+        }
+    }
+
+    /// Looks at what is due, unless a look is under way.
+    pub(super) fn follow(&mut self) {
+        if self.store_trouble.is_some() || self.handover.is_some() {
+            return;
+        }
+        if !self.following.known.is_empty() {
+            let known = std::mem::take(&mut self.following.known);
+            let progress = Progress { known, ..Progress::default() };
+            if let Err(cause) = self.store.commit_progress(&progress) {
+                warn!(%cause, "whose sessions these are is not recorded");
+            }
+        }
+        let now = Self::now().mono;
+        if self.following.deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        let due = self.following.runs.iter_mut().filter(|(_, run)| run.due <= now + TOGETHER);
+        let runs: Vec<(RunId, bool)> = due
+            .map(|(run, followed)| {
+                // Until the answer; output and the end bring it nearer again.
+                followed.due = LATER;
+                (*run, followed.to.is_some())
+            })
+            .collect();
+        let subjects: Vec<Subject> = runs.iter().filter_map(|(run, _)| self.subject(*run)).collect();
+        let follower = self.following.follower.take();
+        let follower = follower.unwrap_or_else(|| Box::new(Follower::new(&self.around.state)));
+        self.following.looking = runs;
+        self.following.busy = true;
+        self.workers.look(follower, subjects);
+    }
+
+    fn subject(&mut self, run: RunId) -> Option<Subject> {
+        let followed = self.following.runs.get(&run)?;
+        let processes = match followed.to {
+            None => self.family.members(run).iter().map(|one| one.pid).collect(),
+            Some(_) => Vec::new(),
+        };
+        let told = self.clients.are_subscribed() && self.harvests(&followed.harness);
+        Some(Subject {
+            run,
+            harness: followed.harness.clone(),
+            trail: followed.trail.clone(),
+            from: followed.from,
+            to: followed.to,
+            processes,
+            needs: if told { Needs::Everything } else { Needs::Usage },
+        })
+    }
+
+    fn harvests(&self, harness: &HarnessName) -> bool {
+        self.supervisor.harness(harness).is_some_and(|harness| harness.harvest)
+    }
+
+    fn budget(&self, run: RunId) -> Budget {
+        let followed = self.following.runs.get(&run).filter(|followed| followed.to.is_none());
+        let declared = followed.and_then(|followed| self.supervisor.harness(&followed.harness));
+        declared.and_then(|harness| harness.budget).unwrap_or_default()
+    }
+
+    /// Takes what a look brought; none: the worker failed.
+    pub(super) fn looked(&mut self, found: Option<(Box<Follower>, Look)>) {
+        self.following.busy = false;
+        let runs = std::mem::take(&mut self.following.looking);
+        let Some((follower, look)) = found else { return self.look_again(&runs, Came::Lost) };
+        for warning in look.warnings {
+            self.following.warn(warning);
+        }
+        if !look.progress.is_empty()
+            && let Err(cause) = self.store.commit_progress(&look.progress)
+        {
+            warn!(%cause, "what agents wrote cannot be recorded yet; it is read again");
+            return self.look_again(&runs, Came::Lost);
+        }
+        self.following.follower = Some(follower);
+        let kept = if look.progress.calls.is_empty() { Vec::new() } else { self.kept(&runs) };
+        let events = placed(look.events, &look.progress);
+        self.look_again(&runs, if look.more { Came::InPart } else { Came::Whole });
+        if !kept.is_empty() || !events.is_empty() {
+            // No look before this is answered, so that events come in their order.
+            self.following.busy = true;
+            let desk = self.desk();
+            self.workers.weigh(kept, events, desk);
+        }
+    }
+
+    /// Says when the runs of a look are looked at again.
+    fn look_again(&mut self, runs: &[(RunId, bool)], came: Came) {
+        let now = Self::now().mono;
+        for (run, last) in runs {
+            // In the foreground nobody comes after this one, and to wait for a disk would be for ever.
+            if *last && (came == Came::Whole || came == Came::Lost && self.foreground) {
+                self.following.runs.remove(run);
+                continue;
+            }
+            let kept = self.budget(*run) != Budget::default();
+            let Some(followed) = self.following.runs.get_mut(run) else { continue };
+            let early = FIRST.iter().map(|pause| followed.begun + *pause).find(|at| *at > now);
+            let next = match came {
+                Came::InPart => now,
+                Came::Lost => now + SELDOM,
+                Came::Whole => early.unwrap_or(now + if kept { SOON } else { SELDOM }),
+            };
+            followed.due = followed.due.min(next);
+        }
+    }
+
+    /// Those of the runs that go on and have a budget, with their starts.
+    fn kept(&self, runs: &[(RunId, bool)]) -> Vec<(RunId, Wall)> {
+        let kept = runs.iter().filter(|(run, _)| self.budget(*run) != Budget::default());
+        kept.filter_map(|(run, _)| Some((*run, self.following.runs.get(run)?.from))).collect()
+    }
+
+    /// Takes whose the events of a look are, and what runs with a budget have used.
+    pub(super) fn weighed(&mut self, Weighed { spent, events }: Weighed) {
+        self.following.busy = false;
+        for (at, told) in events {
+            if self.harvests(&told.harness) {
+                self.next_event += 1;
+                let at = at.unwrap_or_else(|| Self::now().wall);
+                let kind = EventKind::TrajectoryEvent(Box::new(told));
+                self.clients.broadcast(&self.handle, &wire::Event { seq: self.next_event, at, kind });
+            }
+        }
+        for (run, usage) in spent {
+            if let Some(overspent) = overspent(self.budget(run), &usage) {
+                self.feed(supervisor::Event::Overspent { run, overspent });
+            }
+        }
+    }
+}
+
+/// Events with where their sessions lie: whatever tells one has grown, so its row is among the progress.
+fn placed(events: Vec<(RunId, String, Event)>, progress: &Progress) -> Vec<Placed> {
+    let row = |id: &str| progress.sessions.iter().find(|row| row.id == id);
+    let places: BTreeMap<String, (Format, String)> = events
+        .iter()
+        .filter_map(|(_, id, _)| row(id).map(|row| (id.clone(), (row.format, row.store.clone()))))
+        .collect();
+    let placed = |(run, id, event): (RunId, String, Event)| {
+        let (format, store) = places.get(&id)?.clone();
+        Some(Placed { run, format, store, id, event })
+    };
+    events.into_iter().filter_map(placed).collect()
+}
+
+/// By what a budget is crossed.
+fn overspent(budget: Budget, usage: &Usage) -> Option<Overspent> {
+    let tokens = usage.input.saturating_add(usage.output);
+    let over = budget.max_tokens.filter(|most| tokens > *most);
+    let by_tokens = over.map(|most| Overspent::Tokens { spent: tokens, most });
+    let dollars = budget.max_cost_usd.zip(usage.cost_usd).filter(|(most, spent)| spent > most);
+    by_tokens.or_else(|| dollars.map(|(most, spent)| Overspent::dollars(spent, most)))
+}

@@ -1,0 +1,154 @@
+//! Questions about trajectories and usage, which a worker answers: it reads the store and the agents' files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::state::Daemon;
+use crate::base::{HarnessName, RunId, Wall};
+use crate::config::Harness;
+use crate::launch::{Surroundings, peer};
+use crate::store::Store;
+use crate::supervisor::Ticket;
+use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted};
+use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, TrajectoriesView, UsageView};
+
+/// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.
+const MOST_BYTES: usize = MAX_LINE / 2;
+
+/// What is asked.
+pub(super) enum Asks {
+    Runs(Vec<Run>),
+    Run(Box<Run>),
+    Trajectories { wanted: Wanted, limit: usize },
+    Trajectory { session: String, skip: usize, limit: usize },
+    Usage { harness: Option<HarnessName>, by: Option<By>, since: Option<Wall> },
+}
+
+/// What a worker needs besides.
+pub(super) struct Desk {
+    started_at: Wall,
+    live: BTreeSet<RunId>,
+    harnesses: Vec<Arc<Harness>>,
+    around: Arc<Surroundings>,
+    warnings: Vec<String>,
+}
+
+impl Desk {
+    pub(super) fn state(&self) -> &Utf8Path {
+        &self.around.state
+    }
+
+    /// The harnesses as they are configured now, each with where it would write.
+    pub(super) fn declared(&self) -> BTreeMap<HarnessName, Declared> {
+        let of = |harness: &Arc<Harness>| Declared::of(harness, peer(harness, &self.around));
+        self.harnesses.iter().map(|harness| (harness.name.clone(), of(harness))).collect()
+    }
+
+    pub(super) fn around(&self) -> Circumstances {
+        Circumstances::present(&self.around.home, Some(self.started_at), self.live.clone())
+    }
+}
+
+impl Daemon {
+    /// Has a worker answer.
+    pub(super) fn inquire(&mut self, ticket: Ticket, asks: Asks) {
+        let desk = self.desk();
+        self.workers.inquire(ticket, asks, desk);
+    }
+
+    pub(super) fn desk(&self) -> Desk {
+        let harnesses = self.supervisor.names().filter_map(|name| self.supervisor.harness(name));
+        Desk {
+            started_at: self.started_at,
+            live: self.live.keys().copied().collect(),
+            harnesses: harnesses.cloned().collect(),
+            around: Arc::clone(&self.around),
+            warnings: self.following.warnings(),
+        }
+    }
+}
+
+/// Answers.
+pub(super) fn answer(asks: Asks, desk: &Desk) -> Result<Value, ErrorBody> {
+    let around = desk.around();
+    match Store::open_read(desk.state()) {
+        Ok(Some(store)) => with(&store, asks, desk, &around),
+        Ok(None) => bare(asks, ErrorBody::new(ErrorCode::Internal, "there is no state store")),
+        Err(cause) => bare(asks, cause.body()),
+    }
+}
+
+/// Of runs what the loop knew, where the worker cannot read the store.
+fn bare(asks: Asks, cause: ErrorBody) -> Result<Value, ErrorBody> {
+    let view = |run| RunView { run, sessions: None, usage: None };
+    match asks {
+        Asks::Runs(runs) => {
+            let views: Vec<RunView> = runs.into_iter().map(view).collect();
+            json(&serde_json::json!({ "runs": views }))
+        }
+        Asks::Run(run) => json(&view(*run)),
+        _ => Err(cause),
+    }
+}
+
+fn with(store: &Store, asks: Asks, desk: &Desk, around: &Circumstances) -> Result<Value, ErrorBody> {
+    let declared = desk.declared();
+    let inquiry = Inquiry { store, declared: &declared, around };
+    match asks {
+        Asks::Runs(runs) => {
+            let views = inquiry.runs(runs).map_err(|cause| cause.body())?;
+            json(&serde_json::json!({ "runs": views }))
+        }
+        Asks::Run(run) => {
+            let views = inquiry.runs(vec![*run]).map_err(|cause| cause.body())?;
+            json(&views.first())
+        }
+        Asks::Trajectories { wanted, limit } => {
+            let mut listed: TrajectoriesView = inquiry.trajectories(&wanted, desk.warnings.clone())?;
+            listed.trajectories.truncate(limit);
+            listed.excluded.truncate(limit);
+            json(&listed)
+        }
+        Asks::Trajectory { session, skip, limit } => page(&inquiry, &session, skip, limit),
+        Asks::Usage { harness, by, since } => {
+            let used: UsageView = inquiry.usage(harness.as_ref(), by, since).map_err(|cause| cause.body())?;
+            json(&used)
+        }
+    }
+}
+
+/// Some of the events of a trajectory; `more`: others follow.
+fn page(inquiry: &Inquiry<'_>, session: &str, skip: usize, limit: usize) -> Result<Value, ErrorBody> {
+    let telling = inquiry.trajectory(session)?;
+    let mut events: Vec<Value> = Vec::new();
+    let (mut number, mut bytes, mut more) = (0, 0, false);
+    telling.events(&mut |event| {
+        let wanted = number >= skip;
+        number += 1;
+        if !wanted || more {
+            return;
+        }
+        let value = serde_json::to_value(&event).unwrap_or_default();
+        let size = value.to_string().len();
+        // One that is longer than an answer may be is told as a kind that has nothing but a name.
+        let (value, size) = match size > MOST_BYTES {
+            true => (serde_json::json!({"kind": "other", "name": "too-long"}), 32),
+            false => (value, size),
+        };
+        if events.len() >= limit || bytes + size > MOST_BYTES {
+            more = true;
+            return;
+        }
+        bytes += size;
+        events.push(value);
+    })?;
+    Ok(serde_json::json!({ "session": telling.view, "events": events, "more": more }))
+}
+
+fn json(value: &impl Serialize) -> Result<Value, ErrorBody> {
+    serde_json::to_value(value).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
+}

@@ -1,0 +1,94 @@
+//! What a look brought, weighed by a worker: whose the new events are, and what runs with a budget have used.
+//!
+//! Invariant: of an event nothing that was said is told, no argument and no target (CTL-12), and only what the
+//! rules of attribution give to the run (COR-7).
+
+use super::inquiries::Desk;
+use crate::base::{RunId, Wall};
+use crate::store::Store;
+use crate::trajectory::{Call, Event, Format, What};
+use crate::transcripts::{Inquiry, opaque_id};
+use crate::wire::{TrajectoryEvent, Usage};
+
+/// A new event of a session in the store of a run.
+pub(super) struct Placed {
+    pub(super) run: RunId,
+    pub(super) format: Format,
+    pub(super) store: String,
+    /// The native id of the session.
+    pub(super) id: String,
+    pub(super) event: Event,
+}
+
+/// What is known of a look now.
+#[derive(Default)]
+pub(super) struct Weighed {
+    pub(super) spent: Vec<(RunId, Usage)>,
+    /// The events of runs, with their times.
+    pub(super) events: Vec<(Option<Wall>, TrajectoryEvent)>,
+}
+
+/// What cannot be told is left out: the next look asks again for sums, and an event is no record.
+pub(super) fn weigh(kept: &[(RunId, Wall)], events: Vec<Placed>, desk: &Desk) -> Weighed {
+    let Ok(Some(store)) = Store::open_read(desk.state()) else { return Weighed::default() };
+    let around = desk.around();
+    let declared = desk.declared();
+    let inquiry = Inquiry { store: &store, declared: &declared, around: &around };
+    let spent = kept.iter().filter_map(|(run, from)| Some((*run, inquiry.spent(*run, *from).ok()?)));
+    let spent = spent.collect();
+    let ids = events.iter().map(|one| (one.format, one.store.clone(), one.id.clone())).collect();
+    let from = events.iter().filter_map(|one| one.event.at).min();
+    let events = match inquiry.owners(&ids, from) {
+        Ok(owners) => {
+            let ledger = owners.ledger();
+            let told = |one: Placed| {
+                let harness = owners.of(&ledger, one.format, &one.store, &one.id, one.event.at, one.run)?;
+                let session = opaque_id(one.format, &one.store, &one.id);
+                Some((one.event.at, outline(harness, one.run, session, one.event)))
+            };
+            events.into_iter().filter_map(told).collect()
+        }
+        Err(_) => Vec::new(),
+    };
+    Weighed { spent, events }
+}
+
+fn outline(harness: crate::base::HarnessName, run: RunId, session: String, event: Event) -> TrajectoryEvent {
+    let kind = event.what.kind().to_owned();
+    let mut told = TrajectoryEvent {
+        harness,
+        run,
+        session,
+        kind,
+        native_id: event.id,
+        name: None,
+        action: None,
+        model: None,
+        usage: None,
+        used: None,
+        window: None,
+    };
+    match event.what {
+        What::ToolCall { name, action, .. } => {
+            told.name = Some(name);
+            told.action = Some(action.to_string());
+        }
+        What::Model { model } => told.model = Some(model),
+        What::Usage(Call { model, tokens, cost_usd, .. }) => {
+            told.model = model;
+            let calls = u64::from(tokens.is_some());
+            let tokens = tokens.unwrap_or_default();
+            let (input, cached, output) = (tokens.input, tokens.cached, tokens.output);
+            let unpriced_calls = calls * u64::from(cost_usd.is_none());
+            told.usage = Some(Usage { input, cached, output, cost_usd, calls, unpriced_calls });
+        }
+        What::Context { used, window } => {
+            told.used = Some(used);
+            told.window = window;
+        }
+        What::SubAgent { name, .. } => told.name = name,
+        What::Other { name } => told.name = Some(name),
+        _ => {}
+    }
+    told
+}
