@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use harnessd::trajectory::{Decoder, Event, Format, Needs, What};
 
 /// A recorded file of an agent: `claude-code`, `tool-call/x.jsonl`.
-pub fn data(agent: &str, path: &str) -> Vec<u8> {
+pub(crate) fn data(agent: &str, path: &str) -> Vec<u8> {
     let path = dir(agent).join(path);
     fs::read(&path).unwrap_or_else(|cause| panic!("{}: {cause}", path.display()))
 }
 
 /// The folder of an agent's recorded files.
-pub fn dir(agent: &str) -> PathBuf {
+pub(crate) fn dir(agent: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/trajectory").join(agent)
 }
 
 /// A stream with the documents beside it: name in the layout and contents.
-pub type Documents<'a> = &'a [(&'a str, &'a [u8])];
+pub(crate) type Documents<'a> = &'a [(&'a str, &'a [u8])];
 
 /// What one reading gives: the decoder at its end, and all events.
-pub fn whole(
+pub(crate) fn whole(
     format: Format,
     path: &str,
     documents: Documents<'_>,
@@ -34,7 +34,7 @@ pub fn whole(
 }
 
 /// The same, with the state written down and read back after every line.
-pub fn pieces(
+pub(crate) fn pieces(
     format: Format,
     path: &str,
     documents: Documents<'_>,
@@ -54,7 +54,7 @@ pub fn pieces(
 
 /// TRJ-3, USE-2: reading on from any whole line gives what one reading gives, and asking for usage alone
 /// gives the same usage and the same session.
-pub fn same_in_pieces(format: Format, path: &str, documents: Documents<'_>, lines: &[u8]) {
+pub(crate) fn same_in_pieces(format: Format, path: &str, documents: Documents<'_>, lines: &[u8]) {
     let (all, events) = whole(format, path, documents, lines, Needs::Everything);
     let (again, same) = pieces(format, path, documents, lines, Needs::Everything);
     assert_eq!(same, events);
@@ -68,7 +68,7 @@ pub fn same_in_pieces(format: Format, path: &str, documents: Documents<'_>, line
 }
 
 /// What is known of the session and may be written down, as JSON.
-pub fn facts(decoder: &Decoder) -> serde_json::Value {
+pub(crate) fn facts(decoder: &Decoder) -> serde_json::Value {
     serde_json::to_value(decoder.session()).unwrap()
 }
 
@@ -82,18 +82,18 @@ fn lasting(decoder: &Decoder) -> serde_json::Value {
 }
 
 /// The usage among events, without where it stands.
-pub fn calls(events: &[Event]) -> Vec<serde_json::Value> {
+pub(crate) fn calls(events: &[Event]) -> Vec<serde_json::Value> {
     let usage = events.iter().filter(|event| matches!(event.what, What::Usage(_)));
     usage.map(|event| serde_json::to_value(event).unwrap()).collect()
 }
 
 /// Events as JSON, one a line: what tests compare whole.
-pub fn shown(events: &[Event]) -> String {
+pub(crate) fn shown(events: &[Event]) -> String {
     events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
 }
 
 /// TRJ-3: whatever the bytes are, a reader neither panics nor stops. `rounds` mutations, the same each time.
-pub fn mangled(format: Format, path: &str, documents: Documents<'_>, lines: &[u8], rounds: u64) {
+pub(crate) fn mangled(format: Format, path: &str, documents: Documents<'_>, lines: &[u8], rounds: u64) {
     for seed in 0..rounds {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut bytes = lines.to_vec();
@@ -164,11 +164,11 @@ fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
 }
 
 /// A seeded source of numbers.
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     /// A number below `bound`.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
