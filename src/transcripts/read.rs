@@ -119,7 +119,7 @@ impl Stream {
     fn next_at(&mut self, needs: Needs) -> Result<Option<Option<Wall>>, Unreadable> {
         let Self { lines, decoder, told, .. } = self;
         while told.is_empty() && !self.ended {
-            match lines.next()? {
+            match lines.next_line()? {
                 Some((at, Line::Whole(line))) => {
                     decoder.line(line, at, needs, &mut |event| told.push_back(event));
                 }

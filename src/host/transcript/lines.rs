@@ -108,7 +108,7 @@ impl Lines {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn next(&mut self) -> Result<Option<(u64, Line<'_>)>, Unreadable> {
+    pub fn next_line(&mut self) -> Result<Option<(u64, Line<'_>)>, Unreadable> {
         loop {
             let unsearched = self.buffer.get(self.searched..self.filled).unwrap_or_default();
             if let Some(length) = memchr(b'\n', unsearched) {
@@ -238,7 +238,7 @@ mod tests {
 
     fn rest(lines: &mut Lines) -> Vec<(u64, Option<String>)> {
         let mut all = Vec::new();
-        while let Some((at, line)) = lines.next().unwrap() {
+        while let Some((at, line)) = lines.next_line().unwrap() {
             all.push(match line {
                 Line::Whole(line) => (at, Some(String::from_utf8(line.to_vec()).unwrap())),
                 Line::TooLong => (at, None),

@@ -44,7 +44,7 @@ impl Look<'_, '_, '_> {
             book.is_plain(decoder.session()) && decoder.session().started_at.is_some()
         };
         while !plain(self.book, &decoder) && lines.offset() - from < HEAD {
-            match lines.next()? {
+            match lines.next_line()? {
                 Some((at, Line::Whole(line))) => decoder.line(line, at, Needs::Usage, &mut |_| ()),
                 Some((_, Line::TooLong)) => decoder.skipped(),
                 None => {
@@ -152,7 +152,7 @@ impl Look<'_, '_, '_> {
         lines.seek(from);
         let (mut ended, mut failed) = (false, None);
         while !self.gather.is_full() {
-            match lines.next() {
+            match lines.next_line() {
                 Ok(Some((at, Line::Whole(line)))) => {
                     decoder.line(line, at, needs, &mut |event| told.push(event))
                 }

@@ -95,7 +95,7 @@ impl Ledger {
     }
 
     /// What two ways of reading the same must have in common: all but the times of files.
-    pub(super) fn facts(&self) -> (Vec<(String, u64)>, Vec<SessionRow>, Vec<CallRow>, Vec<(String, Event)>) {
+    pub(super) fn facts(&self) -> LedgerFacts {
         let cursors = self.cursors.values().map(|cursor| (cursor.stream.clone(), cursor.offset));
         let events = self.events.iter().map(|(_, session, event)| (session.clone(), event.clone()));
         (
@@ -120,7 +120,10 @@ impl Ledger {
     }
 }
 
-/// The account, or that it cannot be read.
+/// Offsets by stream, sessions, calls, and events by session.
+pub(super) type LedgerFacts = (Vec<(String, u64)>, Vec<SessionRow>, Vec<CallRow>, Vec<(String, Event)>);
+
+/// The account of a test.
 #[derive(Debug)]
 struct Shared(Arc<Mutex<Ledger>>);
 

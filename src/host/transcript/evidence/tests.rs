@@ -1,3 +1,5 @@
+//! What processes say of the sessions that they work on.
+
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 

@@ -1,3 +1,5 @@
+//! Stores with what agents, and accidents, put there.
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
