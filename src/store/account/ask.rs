@@ -8,10 +8,10 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::de::DeserializeOwned;
 
-use super::super::error::StoreProblem;
-use super::super::rows;
 use super::{AccountQuery, CallRow, Cursor, SessionRow, Unsettled};
 use crate::base::{HarnessName, Wall};
+use crate::store::error::StoreProblem;
+use crate::store::rows;
 use crate::trajectory::{Format, Parent, Tokens};
 use crate::wire::Trail;
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
-use super::super::error::StoreProblem;
-use super::super::prune::WINDOW;
-use super::super::rows;
 use super::ask::{json, many, name, word};
 use crate::base::{HarnessName, Wall};
 use crate::correlate::{Facts, Known, Window};
+use crate::store::error::StoreProblem;
+use crate::store::prune::WINDOW;
+use crate::store::rows;
 use crate::trajectory::Format;
 use crate::wire::Evidence;
 

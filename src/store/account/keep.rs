@@ -7,12 +7,12 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::super::error::StoreProblem;
-use super::super::prune::WINDOW;
-use super::super::rows::list_text;
 use super::{CallRow, Cursor, Progress, SessionRow};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::correlate::Known;
+use crate::store::error::StoreProblem;
+use crate::store::prune::WINDOW;
+use crate::store::rows::list_text;
 use crate::wire::Trail;
 
 const TRAIL: &str = "
