@@ -126,7 +126,7 @@ fn rows(
 ) -> Result<(), Halt> {
     let mut statement = reading.connection.prepare(statement)?;
     bind(&mut statement, values)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut found = statement.raw_query();
     let (mut held, mut bytes, mut handed) = (Vec::new(), 0, false);
     loop {

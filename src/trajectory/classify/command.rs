@@ -291,7 +291,7 @@ fn sed_only_prints(arguments: &[&str]) -> bool {
         |word: &&str, letter| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
     let quiet = |word: &&str| short(word, 'n') || matches!(*word, "--quiet" | "--silent");
     let in_place = |word: &&str| short(word, 'i') || word.starts_with("--in-place");
-    arguments.iter().any(|word| quiet(&word)) && !arguments.iter().any(|word| in_place(&word))
+    arguments.iter().any(quiet) && !arguments.iter().any(in_place)
 }
 
 fn git(arguments: &[&str]) -> Does {
