@@ -35,10 +35,18 @@ pub fn settle(state: &Utf8Path, now: Wall) -> Result<Vec<Warning>, StoreError> {
         Ok(writer) => writer,
         Err(cause) => return Ok(vec![behind(&cause)]),
     };
-    let look = Follower::new(state).look(&subjects, now);
-    let mut warnings = look.warnings;
-    if let Err(cause) = writer.commit_progress(&look.progress) {
-        warnings.push(behind(&cause));
+    let mut follower = Follower::new(state);
+    let mut warnings = Vec::new();
+    loop {
+        let look = follower.look(&subjects, now);
+        warnings.extend(look.warnings);
+        if let Err(cause) = writer.commit_progress(&look.progress) {
+            warnings.push(behind(&cause));
+            break;
+        }
+        if !look.more {
+            break;
+        }
     }
     Ok(warnings)
 }
