@@ -7,6 +7,9 @@ use super::model::{Adapter, Launch};
 use super::synthesis::Invocation;
 use super::template::{expand, holes};
 
+/// What stands for a session's id where a command is shown.
+const SHOWN: &str = "<session>";
+
 /// In which session an agent is to work; ids are the agent's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Session<'a> {
@@ -27,8 +30,21 @@ pub enum Session<'a> {
 #[derive(Debug, Default)]
 pub(super) struct ToldSession {
     pub(super) words: Vec<String>,
+    /// Which of the words name a session, and how these are shown.
+    pub(super) naming: Vec<(String, String)>,
     /// The id of the session that it will work in, where it is told one.
     pub(super) id: Option<String>,
+}
+
+impl ToldSession {
+    /// The words of a command as they are shown: which session it is about is withheld (TRJ-6).
+    pub(super) fn withheld(naming: &[(String, String)], words: Vec<String>) -> Vec<String> {
+        let shown = |word: String| match naming.iter().find(|(told, _)| *told == word) {
+            Some((_, shown)) => shown.clone(),
+            None => word,
+        };
+        words.into_iter().map(shown).collect()
+    }
 }
 
 impl Invocation<'_> {
@@ -97,7 +113,10 @@ impl Adapter {
             "fresh" => Some(fresh),
             _ => None,
         };
-        let words = words.iter().map(|word| expand(word, value)).collect();
-        Ok(ToldSession { words, id: id.map(str::to_owned) })
+        let told = |word: &String| expand(word, value);
+        let naming = words.iter().filter(|word| !holes(word).is_empty());
+        let naming = naming.map(|word| (told(word), expand(word, |hole| value(hole).map(|_| SHOWN))));
+        let (naming, words) = (naming.collect(), words.iter().map(told).collect());
+        Ok(ToldSession { words, naming, id: id.map(str::to_owned) })
     }
 }

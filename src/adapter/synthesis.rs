@@ -14,7 +14,7 @@ use super::model::{Adapter, JsonVariables, Launch};
 use super::options::{PromptOptions, spell};
 use super::place::resolve;
 use super::secrets::masked;
-use super::session::{Session, without_prompt};
+use super::session::{Session, ToldSession, without_prompt};
 use super::skills::{Handover, Told, hand_over};
 use super::template::{fill, holes};
 
@@ -131,6 +131,7 @@ impl Adapter {
         let mut stdin = None;
         let mut report = None;
         let told_session = self.session_words(wanted)?;
+        let naming = told_session.naming;
         match wanted.prompt {
             None => {
                 let mut args = plain_args(wanted)?;
@@ -181,7 +182,8 @@ impl Adapter {
         let Words { argv, shown } = words;
         bounded(&argv, &env)?;
         let (session, documents) = (told_session.id, told.documents);
-        Ok(Synthesis { argv, shown: masked(shown), env, json, stdin, documents, report, session })
+        let shown = masked(ToldSession::withheld(&naming, shown));
+        Ok(Synthesis { argv, shown, env, json, stdin, documents, report, session })
     }
 
     /// The template for a prompt, and whether it goes by standard input.

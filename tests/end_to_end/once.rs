@@ -157,9 +157,13 @@ fn once_runs_nothing_that_it_cannot_record() {
     );
     home.ok(&["once", "job"]);
     let store = home.path(".local/state/harnessd/state.db");
+    let root: usize = rusqlite::Connection::open(&store)
+        .unwrap()
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'runs'", [], |row| row.get(0))
+        .unwrap();
     let mut bytes = std::fs::read(&store).unwrap();
-    // The first page, which holds the schema, stays: the store can be opened.
-    bytes[4096..].fill(0xa5);
+    // The schema stays: the store can be opened.
+    bytes[(root - 1) * 4096..root * 4096].fill(0xa5);
     std::fs::write(&store, bytes).unwrap();
     let refused = home.harnessd(&["once", "job"]);
     assert_eq!(refused.code, 1, "{refused:?}");

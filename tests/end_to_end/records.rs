@@ -43,7 +43,7 @@ fn every_field_of_a_run_is_shown() {
         "process_start": run["process_start"],
         "adapter": "claude-code", "agent_version": "0.0.0 (stand-in)",
         "command": [
-            "claude", "-p", "--output-format", "stream-json", "--verbose",
+            "claude", "-p", "--session-id", "<session>", "--output-format", "stream-json", "--verbose",
             "--plugin-dir", target, "--settings", settings, "--", "<prompt>",
         ],
         "workdir": home.text("app"), "definition_hash": run["definition_hash"],
@@ -117,7 +117,7 @@ fn people_are_shown_the_whole_record() {
     let line = "missed:      12 slots from 2026-11-30 11:48:00 to 2026-11-30 12:00:00";
     assert!(missed.iter().any(|one| one == line), "{missed:#?}");
     let table = lines(&["runs", "a"]).join("\n");
-    let cause = "missed        12 slots from 2026-11-30 11:48:00 to 2026-11-30 12:00:00: the daemon was down";
+    let cause = "missed        -       -     12 slots from 2026-11-30 11:48:00 to 2026-11-30 12:00:00: the daemon was down";
     assert!(table.contains(cause) && table.contains("queued"), "{table}");
     let failed = home.ok(&["runs", "--failed", "--json"]).json();
     assert_eq!(failed["runs"].as_array().unwrap().len(), 2, "{failed}");

@@ -94,8 +94,13 @@ fn prompt_file_supplies_the_agent_instruction() {
     let argv = argv(&log);
     let state = home.text(".local/state/harnessd/skills/sweep");
     let settings = json!({"permissions": {"additionalDirectories": [state]}}).to_string();
+    // The id of its session is chosen for it (COR-8).
+    let session = argv.get(2).cloned().unwrap_or_default();
+    assert!(session.parse::<uuid::Uuid>().is_ok_and(|id| id.get_version_num() == 4), "{log}");
     let options = [
         "-p",
+        "--session-id",
+        &session,
         "--output-format",
         "stream-json",
         "--verbose",

@@ -82,6 +82,13 @@ fn usage_of(value: &Value) -> Value {
     json!({"input": value["input"], "cached": value["cached"], "output": value["output"], "calls": value["calls"]})
 }
 
+/// What the stand-in has written of all its sessions.
+fn written(home: &Home) -> String {
+    let dirs = fs::read_dir(home.path(".claude/projects")).into_iter().flatten();
+    let files = dirs.flat_map(|dir| fs::read_dir(dir.unwrap().path()).unwrap());
+    files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+}
+
 /// Runs the job to its end.
 fn run_once(home: &Home) -> Value {
     home.ok(&["start", "job", "--wait"]);
@@ -259,7 +266,7 @@ fn a_killed_daemon_loses_and_repeats_nothing() {
     home.start_daemon();
     home.ok(&["start", "job"]);
     home.wait_state("job", "running");
-    until("the agent has begun to write", || home.path(".claude/projects").exists().then_some(()));
+    until("the agent has written of a call", || written(&home).contains("usage").then_some(()));
     home.signal_daemon(nix::libc::SIGKILL);
     home.wait_daemon();
     home.start_daemon();

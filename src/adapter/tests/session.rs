@@ -38,6 +38,19 @@ fn a_prompt_begins_a_session_of_a_chosen_id() {
     assert_eq!(once("opencode", FRESH), told("opencode run --format json", None));
 }
 
+/// TRJ-6: what is recorded and shown of a command withholds which session it is about.
+#[test]
+fn a_shown_command_names_no_session() {
+    let shown = |session| {
+        let wanted = Invocation { session: Some(session), ..one_shot("P", &PLAIN) };
+        builtin("claude-code").synthesize(&wanted).unwrap().shown.join(" ")
+    };
+    let rest = "--output-format stream-json --verbose -- <prompt>";
+    assert_eq!(shown(FRESH), format!("claude -p --session-id <session> {rest}"));
+    let forked = "--resume <session> --fork-session --session-id <session>";
+    assert_eq!(shown(FORK), format!("claude -p {forked} {rest}"));
+}
+
 /// Arguments of one's own may name a session: nothing is added to them.
 #[test]
 fn a_plain_command_is_told_no_id() {
