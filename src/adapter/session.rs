@@ -23,10 +23,14 @@ pub enum Session<'a> {
     },
 }
 
+/// What stands for the id of a session where a command is recorded or shown.
+const SHOWN_SESSION: &str = "<session>";
+
 /// How an agent is told its session.
 #[derive(Debug, Default)]
 pub(super) struct ToldSession {
-    pub(super) words: Vec<String>,
+    /// Words of the command, each with how it is shown.
+    pub(super) words: Vec<(String, String)>,
     /// The id of the session that it will work in, where it is told one.
     pub(super) id: Option<String>,
 }
@@ -97,7 +101,8 @@ impl Adapter {
             "fresh" => Some(fresh),
             _ => None,
         };
-        let words = words.iter().map(|word| expand(word, value)).collect();
+        let shown = |hole: &str| value(hole).map(|_| SHOWN_SESSION);
+        let words = words.iter().map(|word| (expand(word, value), expand(word, shown))).collect();
         Ok(ToldSession { words, id: id.map(str::to_owned) })
     }
 }

@@ -88,3 +88,18 @@ fn an_agent_without_a_template_is_refused() {
         assert_eq!(refused, SynthesisError::NoSession { adapter: "codex".into(), verb });
     }
 }
+
+/// TRJ-6: what is recorded of a command, and shown to everybody, does not tell the session's id.
+#[test]
+fn a_command_is_shown_without_the_id_of_its_session() {
+    for (agent, session, expected) in [
+        ("pi", FRESH, "pi -p --session-id <session> --mode json -- <prompt>"),
+        ("pi", FORK, "pi -p --fork <session> --mode json -- <prompt>"),
+        ("copilot", RESUME, "--resume=<session>"),
+    ] {
+        let wanted = Invocation { session: Some(session), ..one_shot("P", &PLAIN) };
+        let shown = builtin(agent).synthesize(&wanted).unwrap().shown.join(" ");
+        assert!(shown.contains(expected), "{shown}");
+        assert!(!shown.contains("old") && !shown.contains("new"), "{shown}");
+    }
+}
