@@ -101,6 +101,9 @@ impl Inquiry<'_> {
         excluded.sort_by(|one, other| {
             other.started_at.cmp(&one.started_at).then_with(|| one.native_id.cmp(&other.native_id))
         });
+        let open = self.declared.iter().filter(|(name, _)| fits(name));
+        let odd: BTreeSet<&String> = open.flat_map(|(_, declared)| &declared.warnings).collect();
+        warnings.extend(odd.into_iter().cloned());
         warnings.extend(assumed.into_iter().map(|run| {
             format!("run {run}: its end is not recorded, so what it is credited with goes by an assumed one")
         }));
