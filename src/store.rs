@@ -213,6 +213,14 @@ impl Store {
         self.read(read::open_runs)
     }
 
+    /// The runs that a later daemon closed, since nobody knows when they ended.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn lost_runs(&self) -> Result<Vec<RunId>, StoreError> {
+        self.read(read::lost_runs)
+    }
+
     /// Runs of `harness` without an outcome, oldest first.
     ///
     /// # Errors

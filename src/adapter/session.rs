@@ -7,9 +7,6 @@ use super::model::{Adapter, Launch};
 use super::synthesis::Invocation;
 use super::template::{expand, holes};
 
-/// What stands for a session's id where a command is shown.
-const SHOWN: &str = "<session>";
-
 /// In which session an agent is to work; ids are the agent's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Session<'a> {
@@ -26,25 +23,16 @@ pub enum Session<'a> {
     },
 }
 
+/// What stands for the id of a session where a command is recorded or shown.
+const SHOWN_SESSION: &str = "<session>";
+
 /// How an agent is told its session.
 #[derive(Debug, Default)]
 pub(super) struct ToldSession {
-    pub(super) words: Vec<String>,
-    /// Which of the words name a session, and how these are shown.
-    pub(super) naming: Vec<(String, String)>,
+    /// Words of the command, each with how it is shown.
+    pub(super) words: Vec<(String, String)>,
     /// The id of the session that it will work in, where it is told one.
     pub(super) id: Option<String>,
-}
-
-impl ToldSession {
-    /// The words of a command as they are shown: which session it is about is withheld (TRJ-6).
-    pub(super) fn withheld(naming: &[(String, String)], words: Vec<String>) -> Vec<String> {
-        let shown = |word: String| match naming.iter().find(|(told, _)| *told == word) {
-            Some((_, shown)) => shown.clone(),
-            None => word,
-        };
-        words.into_iter().map(shown).collect()
-    }
 }
 
 impl Invocation<'_> {
@@ -113,10 +101,8 @@ impl Adapter {
             "fresh" => Some(fresh),
             _ => None,
         };
-        let told = |word: &String| expand(word, value);
-        let naming = words.iter().filter(|word| !holes(word).is_empty());
-        let naming = naming.map(|word| (told(word), expand(word, |hole| value(hole).map(|_| SHOWN))));
-        let (naming, words) = (naming.collect(), words.iter().map(told).collect());
-        Ok(ToldSession { words, naming, id: id.map(str::to_owned) })
+        let shown = |hole: &str| value(hole).map(|_| SHOWN_SESSION);
+        let words = words.iter().map(|word| (expand(word, value), expand(word, shown))).collect();
+        Ok(ToldSession { words, id: id.map(str::to_owned) })
     }
 }

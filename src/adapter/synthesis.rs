@@ -1,7 +1,8 @@
 //! From an adapter and what a harness wants to the exact command.
 //!
 //! Invariant: the prompt reaches the agent byte for byte or not at all, and
-//! stands in nothing that is shown, nor does a secret (CTL-12); no placeholder of a template is left over.
+//! stands in nothing that is shown, nor does a secret (CTL-12) or the id of a session (TRJ-6); no placeholder of a
+//! template is left over.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use super::model::{Adapter, JsonVariables, Launch};
 use super::options::{PromptOptions, spell};
 use super::place::resolve;
 use super::secrets::masked;
-use super::session::{Session, ToldSession, without_prompt};
+use super::session::{Session, without_prompt};
 use super::skills::{Handover, Told, hand_over};
 use super::template::{fill, holes};
 
@@ -48,7 +49,7 @@ pub struct Invocation<'a> {
 pub struct Synthesis {
     /// The command; its first word is the program before it is looked up.
     pub argv: Vec<String>,
-    /// The same without the prompt and without secrets.
+    /// The same without the prompt, without secrets, and without the id of a session.
     pub shown: Vec<String>,
     /// Variables that the adapter sets. See [`Synthesis::environment`].
     pub env: BTreeMap<String, String>,
@@ -79,6 +80,14 @@ impl Words {
         for word in words {
             self.argv.push(word.clone());
             self.shown.push(word);
+        }
+    }
+
+    /// Words each with how it is shown.
+    fn push_session(&mut self, words: impl IntoIterator<Item = (String, String)>) {
+        for (word, shown) in words {
+            self.argv.push(word);
+            self.shown.push(shown);
         }
     }
 
@@ -131,13 +140,12 @@ impl Adapter {
         let mut stdin = None;
         let mut report = None;
         let told_session = self.session_words(wanted)?;
-        let naming = told_session.naming;
         match wanted.prompt {
             None => {
                 let mut args = plain_args(wanted)?;
                 take_documents(&mut told.json_args, &mut args);
                 words.push_all(told.words());
-                words.push_all(told_session.words);
+                words.push_session(told_session.words);
                 words.push_all(args);
             }
             Some(prompt) => {
@@ -149,7 +157,6 @@ impl Adapter {
                     options.args.splice(0..0, outcome.args.iter().cloned());
                     report = Some(outcome.format.clone());
                 }
-                options.args.splice(0..0, told_session.words);
                 // Of one flag given twice an agent may heed the last alone.
                 let (shared, alone): (JsonVariables, JsonVariables) =
                     options.json_args.into_iter().partition(|(flag, _)| told.json_args.contains_key(flag));
@@ -167,7 +174,10 @@ impl Adapter {
                 };
                 for word in form {
                     match word.as_str() {
-                        "{options}" => words.push_all(options.args.iter().cloned()),
+                        "{options}" => {
+                            words.push_session(told_session.words.iter().cloned());
+                            words.push_all(options.args.iter().cloned());
+                        }
                         "{skills}" => words.push_all(told.words()),
                         "{quieten}" => words.push_all(self.quieten.args.iter().cloned()),
                         template => words.push_prompt(template, prompt),
@@ -182,8 +192,7 @@ impl Adapter {
         let Words { argv, shown } = words;
         bounded(&argv, &env)?;
         let (session, documents) = (told_session.id, told.documents);
-        let shown = masked(ToldSession::withheld(&naming, shown));
-        Ok(Synthesis { argv, shown, env, json, stdin, documents, report, session })
+        Ok(Synthesis { argv, shown: masked(shown), env, json, stdin, documents, report, session })
     }
 
     /// The template for a prompt, and whether it goes by standard input.

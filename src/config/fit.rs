@@ -20,9 +20,11 @@ use super::scope::Scope;
 use crate::adapter::{Adapter, Fulfilment, Invocation, OptionKey, PromptOptions, SynthesisError};
 use crate::base::{Diagnostic, size_text};
 
+mod budget;
 mod mode;
 mod resume;
 
+pub(super) use budget::budget;
 pub(super) use mode::{SCHEDULED_TIMEOUT, mode};
 pub(super) use resume::resume;
 

@@ -157,6 +157,7 @@ fn build(
     let work = fit::work(raw, chosen, given, options, shared.file, context.home)?;
     let resident = matches!(mode, Mode::Resident { .. });
     let resume = fit::resume(scope, raw, &adapter, !resident, workdir.as_deref());
+    fit::budget(scope, raw, &adapter, workdir.as_deref());
     fit::rehearse(scope, &adapter, &work, resident, workdir.as_deref());
     let tty = raw.tty.unwrap_or_else(|| resident && adapter.resident_tty());
     Some(Parts { adapter, work, mode, enabled, resume, tty, workdir })

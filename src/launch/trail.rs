@@ -23,22 +23,24 @@ pub(super) fn trail(
     trail_of(harness, &text_of(env), &words(harness, argv), workdir)
 }
 
-/// A harness as it would start now, for whoever asks what it could have written (COR-4).
+/// A harness as it would start now, for whoever asks what it could have written (COR-4), and what is odd about
+/// the places where it would.
 #[must_use]
-pub fn peer(harness: &Harness, around: &Surroundings) -> Peer {
+pub fn peer(harness: &Harness, around: &Surroundings) -> (Peer, Vec<String>) {
     let env = agent_environment(harness, around);
     let args = match &harness.work {
         Work::Command { args, .. } => args.as_slice(),
         Work::Prompt { .. } => &[],
     };
-    let (trail, _) = trail_of(harness, &env, args, &prepare::workdir(harness, around));
-    Peer {
+    let (trail, warnings) = trail_of(harness, &env, args, &prepare::workdir(harness, around));
+    let peer = Peer {
         harness: harness.name.clone(),
         adapter: harness.adapter.id().to_owned(),
         format: trail.format.and_then(|format| format.parse().ok()),
         workdir: trail.workdir,
         stores: trail.stores,
-    }
+    };
+    (peer, warnings)
 }
 
 fn trail_of(

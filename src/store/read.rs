@@ -114,6 +114,15 @@ pub(super) fn open_runs(connection: &Connection) -> Result<Vec<Run>, StoreProble
     many(connection, &sql, Vec::new())
 }
 
+/// Runs that were closed by a later daemon, since nobody knows when they ended.
+pub(super) fn lost_runs(connection: &Connection) -> Result<Vec<RunId>, StoreProblem> {
+    ids(
+        connection,
+        "SELECT id FROM runs WHERE outcome = ?",
+        vec![Value::from(Outcome::Lost.as_str().to_owned())],
+    )
+}
+
 pub(super) fn open_runs_of(connection: &Connection, harness: &HarnessName) -> Result<Vec<Run>, StoreProblem> {
     let sql = format!("{}WHERE r.harness = ? AND r.outcome IS NULL ORDER BY r.id", rows::SELECT);
     many(connection, &sql, vec![Value::from(harness.as_str().to_owned())])

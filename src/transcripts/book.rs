@@ -8,11 +8,11 @@ use super::follow::{Subject, Warning};
 use super::gather::Gather;
 use super::rows::Tables;
 use super::stream::{Brief, Reading, Stamps, Stream};
-use crate::base::RunId;
+use crate::base::{RunId, Wall};
 use crate::correlate::Known;
 use crate::host::transcript::places::physical;
 use crate::store::{Cursor, SessionRow};
-use crate::trajectory::{Decoder, Format, Kinship, Session};
+use crate::trajectory::{Decoder, Format, Kinship, Parent, Session};
 use crate::wire::{Evidence, StorePlace};
 
 /// Sub-agents start sub-agents at most so deep.
@@ -37,6 +37,10 @@ pub(super) struct Book {
     /// What the account has, fetched in this look.
     fetched: Option<HashMap<String, Cursor>>,
     known: BTreeSet<(RunId, String, Evidence)>,
+    /// The session that a process was last seen to work on.
+    at_work: HashMap<(RunId, i32), String>,
+    /// Sessions that a process took up, each with the one that it had before.
+    resets: HashMap<String, String>,
 }
 
 impl Book {
@@ -53,6 +57,8 @@ impl Book {
             grown: BTreeSet::new(),
             fetched: None,
             known: BTreeSet::new(),
+            at_work: HashMap::new(),
+            resets: HashMap::new(),
         };
         let mut real = HashMap::new();
         for cursor in cursors.of(format, place)? {
@@ -200,6 +206,24 @@ impl Book {
         }
     }
 
+    /// The agent's index of processes says what a process works on. One that had another session before has
+    /// left that one (TRJ-8).
+    pub(super) fn works_on(&mut self, process: (RunId, i32), session: &str) {
+        let before = self.at_work.insert(process, session.to_owned());
+        if let Some(before) = before.filter(|before| before != session) {
+            self.resets.insert(session.to_owned(), before);
+            self.grown.insert(session.to_owned());
+        }
+    }
+
+    /// The session that ended in this one: an earlier one, or else the process went back to this one.
+    fn reset_of(&self, session: &str, began: Option<Wall>) -> Option<Parent> {
+        let before = self.resets.get(session)?;
+        let brief = self.streams.get(self.sessions.get(before)?)?.brief.as_ref()?;
+        let earlier = brief.session.started_at < began;
+        earlier.then(|| Parent { id: before.clone(), kinship: Kinship::Reset })
+    }
+
     /// A session that harnessd chose at a launch is tied to its run as soon as it is there.
     pub(super) fn tie_launched(&mut self, subjects: &[&Subject], gather: &mut Gather<'_>) {
         for subject in subjects {
@@ -230,7 +254,11 @@ impl Book {
                 }
             }
         }
-        gather.look.progress.sessions.extend(rows.into_values());
+        let mut rows: Vec<SessionRow> = rows.into_values().collect();
+        for row in rows.iter_mut().filter(|row| row.parent.is_none()) {
+            row.parent = self.reset_of(&row.id, row.started_at);
+        }
+        gather.look.progress.sessions.extend(rows);
     }
 }
 

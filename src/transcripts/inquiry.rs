@@ -27,17 +27,20 @@ pub struct Declared {
     pub zone: Tz,
     /// What it could have written, also where it never ran (COR-4).
     pub peer: Peer,
+    /// What is odd about the places where it would write.
+    pub warnings: Vec<String>,
 }
 
 impl Declared {
     /// What a definition says.
     #[must_use]
-    pub fn of(harness: &Harness, peer: Peer) -> Self {
+    pub fn of(harness: &Harness, (peer, warnings): (Peer, Vec<String>)) -> Self {
         Self {
             harvest: harness.harvest,
             native: harness.adapter.transcript_format().is_some(),
             zone: harness.timetable().map_or_else(zone::system, |timetable| timetable.timezone),
             peer,
+            warnings,
         }
     }
 }

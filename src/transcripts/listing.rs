@@ -61,13 +61,14 @@ impl Inquiry<'_> {
         let mut trajectories = Vec::new();
         let mut excluded = Vec::new();
         let mut assumed = BTreeSet::new();
+        let lost = self.store.lost_runs()?;
         for one in survey.sessions() {
             match &one.whose {
                 Attribution::To(of) => {
                     for (run, evidence) in of {
                         let Some(window) = survey.window(*run) else { continue };
                         if fits(&window.harness) && wanted.run.is_none_or(|only| only == *run) {
-                            if Facts::is_end_assumed(window) {
+                            if Facts::is_end_assumed(window) || lost.contains(run) {
                                 assumed.insert(*run);
                             }
                             trajectories.push(view(&one.row, &survey, *run, *evidence, &window.harness));
@@ -100,6 +101,9 @@ impl Inquiry<'_> {
         excluded.sort_by(|one, other| {
             other.started_at.cmp(&one.started_at).then_with(|| one.native_id.cmp(&other.native_id))
         });
+        let open = self.declared.iter().filter(|(name, _)| fits(name));
+        let odd: BTreeSet<&String> = open.flat_map(|(_, declared)| &declared.warnings).collect();
+        warnings.extend(odd.into_iter().cloned());
         warnings.extend(assumed.into_iter().map(|run| {
             format!("run {run}: its end is not recorded, so what it is credited with goes by an assumed one")
         }));
@@ -151,6 +155,19 @@ impl Inquiry<'_> {
             found = (0..names.len()).filter(meant).collect();
         }
         match found.as_slice() {
+            [] if self.declared.keys().any(|name| name.as_str() == id) => {
+                let message = format!("`{id}` is a harness, and no trajectory has that id");
+                Err(ErrorBody::new(ErrorCode::UnknownSession, message)
+                    .help(format!("`harnessd trajectories {id}` lists those of the harness")))
+            }
+            [] if id.len() < LEAST_PART => {
+                let message = format!(
+                    "`{}` is too short for a part of an id: at least {LEAST_PART} characters are needed",
+                    id.escape_debug()
+                );
+                Err(ErrorBody::new(ErrorCode::UnknownSession, message)
+                    .help("`harnessd trajectories` lists them"))
+            }
             [] => self.of_run(id, &survey, &names),
             [one] => self.session(*one, &survey),
             several => {

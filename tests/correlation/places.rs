@@ -57,7 +57,7 @@ impl Ground {
             bounds: Bounds::default(),
             limits: InheritedLimits::default(),
         };
-        peer(&configuration.harnesses[&HarnessName::parse("h").unwrap()], &around)
+        peer(&configuration.harnesses[&HarnessName::parse("h").unwrap()], &around).0
     }
 
     fn places(&self, peer: &Peer) -> Vec<(String, bool)> {

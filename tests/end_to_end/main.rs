@@ -22,6 +22,7 @@ mod reexec;
 mod reload;
 mod robust;
 mod scenarios;
+mod scenarios_trajectories;
 mod schedules;
 mod sessions;
 mod stalls;

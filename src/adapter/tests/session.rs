@@ -38,19 +38,6 @@ fn a_prompt_begins_a_session_of_a_chosen_id() {
     assert_eq!(once("opencode", FRESH), told("opencode run --format json", None));
 }
 
-/// TRJ-6: what is recorded and shown of a command withholds which session it is about.
-#[test]
-fn a_shown_command_names_no_session() {
-    let shown = |session| {
-        let wanted = Invocation { session: Some(session), ..one_shot("P", &PLAIN) };
-        builtin("claude-code").synthesize(&wanted).unwrap().shown.join(" ")
-    };
-    let rest = "--output-format stream-json --verbose -- <prompt>";
-    assert_eq!(shown(FRESH), format!("claude -p --session-id <session> {rest}"));
-    let forked = "--resume <session> --fork-session --session-id <session>";
-    assert_eq!(shown(FORK), format!("claude -p {forked} {rest}"));
-}
-
 /// Arguments of one's own may name a session: nothing is added to them.
 #[test]
 fn a_plain_command_is_told_no_id() {
@@ -99,5 +86,20 @@ fn an_agent_without_a_template_is_refused() {
         let wanted = Invocation { session: Some(session), ..one_shot("P", &PLAIN) };
         let refused = builtin("codex").synthesize(&wanted).unwrap_err();
         assert_eq!(refused, SynthesisError::NoSession { adapter: "codex".into(), verb });
+    }
+}
+
+/// TRJ-6: what is recorded of a command, and shown to everybody, does not tell the session's id.
+#[test]
+fn a_command_is_shown_without_the_id_of_its_session() {
+    for (agent, session, expected) in [
+        ("pi", FRESH, "pi -p --session-id <session> --mode json -- <prompt>"),
+        ("pi", FORK, "pi -p --fork <session> --mode json -- <prompt>"),
+        ("copilot", RESUME, "--resume=<session>"),
+    ] {
+        let wanted = Invocation { session: Some(session), ..one_shot("P", &PLAIN) };
+        let shown = builtin(agent).synthesize(&wanted).unwrap().shown.join(" ");
+        assert!(shown.contains(expected), "{shown}");
+        assert!(!shown.contains("old") && !shown.contains("new"), "{shown}");
     }
 }

@@ -24,6 +24,8 @@ pub struct Trace {
     pub session: String,
     /// How that is known.
     pub evidence: Evidence,
+    /// The process.
+    pub process: i32,
 }
 
 /// What these processes, which are of one run that started then, say of a store.
@@ -39,14 +41,22 @@ pub fn traces(
         if let Some(index) = layout.pid_file {
             match noted(store, index, *pid, started) {
                 Ok(session) => {
-                    found.extend(session.map(|session| Trace { session, evidence: Evidence::Pid }));
+                    found.extend(session.map(|session| Trace {
+                        session,
+                        evidence: Evidence::Pid,
+                        process: *pid,
+                    }));
                 }
                 Err(unreadable) => problem(unreadable),
             }
         }
         if let Some(session) = layout.held {
             let sessions = held(store, *pid).filter_map(|stream| session(&stream));
-            found.extend(sessions.map(|session| Trace { session, evidence: Evidence::OpenFile }));
+            found.extend(sessions.map(|session| Trace {
+                session,
+                evidence: Evidence::OpenFile,
+                process: *pid,
+            }));
         }
     }
     found

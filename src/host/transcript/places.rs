@@ -151,7 +151,11 @@ impl Walk<'_> {
             }
             return;
         }
-        let path = self.store.join(relative);
+        // Named as people do, without a `/` at its end.
+        let path = match relative.trim_end_matches('/') {
+            "" => self.store.to_owned(),
+            relative => self.store.join(relative),
+        };
         let entries = match fs::read_dir(&path) {
             Ok(entries) => entries,
             Err(error) if is_missing(&error) => return,

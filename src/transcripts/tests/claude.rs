@@ -8,7 +8,7 @@ use super::world::{AGENTS, World, append, now};
 use crate::base::RunId;
 use crate::correlate::Known;
 use crate::host::tree;
-use crate::trajectory::{Format, Needs};
+use crate::trajectory::{Format, Kinship, Needs, Parent};
 use crate::wire::Evidence;
 
 const SESSION: &str = "00000005-0000-4000-8000-000000000005";
@@ -75,6 +75,35 @@ fn the_index_of_processes_is_evidence() {
     assert_eq!(look.warnings.len(), 1);
     assert!(look.warnings[0].path.ends_with(&format!("sessions/{pid}.json")));
     assert_eq!(world.ledger().ids(), ["one"]);
+}
+
+/// TRJ-8: a process that takes up a newer session has left the one before, as by `/clear`; one that goes back to
+/// an older one has not.
+#[test]
+fn a_process_that_takes_up_a_newer_session_has_reset_the_one_before() {
+    let mut world = World::new(AGENTS[0]);
+    let mut run = world.run(Needs::Usage);
+    let pid = i32::try_from(std::process::id()).unwrap();
+    run.processes = vec![pid];
+    world.write(&world.place(&world.work, SESSION), &world.session(SESSION, &world.work, 1));
+    let later = "00000007-0000-4000-8000-000000000007";
+    let first = json!({"type": "user", "sessionId": later, "cwd": world.work, "timestamp": world.at(500),
+        "uuid": "u", "message": {"role": "user", "content": "again"}});
+    fs::create_dir(world.root.join("sessions")).unwrap();
+    let parent_of = |world: &mut World, session: &str| {
+        let note = json!({"pid": pid, "sessionId": session}).to_string();
+        fs::write(world.root.join(format!("sessions/{pid}.json")), note).unwrap();
+        let look = world.look(std::slice::from_ref(&run));
+        let row = look.progress.sessions.into_iter().find(|row| row.id == session);
+        row.map(|row| row.parent)
+    };
+    assert_eq!(parent_of(&mut world, SESSION), Some(None));
+    // The process says so before the file is there.
+    assert_eq!(parent_of(&mut world, later), None);
+    world.write(&world.place(&world.work, later), &format!("{first}\n"));
+    let before = Parent { id: SESSION.to_owned(), kinship: Kinship::Reset };
+    assert_eq!(parent_of(&mut world, later), Some(Some(before)));
+    assert_eq!(parent_of(&mut world, SESSION), Some(None));
 }
 
 /// Bad input: a document that is corrupt is named, and its stream is read all the same.
