@@ -14,7 +14,7 @@ use crate::host::transcript::evidence::traces;
 use crate::host::transcript::{Unreadable, places};
 use crate::store::Progress;
 use crate::trajectory::{Event, Format, Layout, Needs};
-use crate::wire::{StorePlace, Trail};
+use crate::wire::{Evidence, StorePlace, Trail};
 
 /// The agent's clock and the kernel's may differ by so much from the daemon's (COR-1).
 pub(super) const SLACK: Duration = Duration::from_secs(2);
@@ -180,6 +180,9 @@ fn look_at(book: &mut Book, subjects: &[&Subject], cursors: &dyn Cursors, gather
                     traces(store, &layout, &subject.processes, subject.from, &mut |one| problems.push(one));
                 problems.into_iter().for_each(|problem| gather.unreadable(problem));
                 for trace in found {
+                    if trace.evidence == Evidence::Pid {
+                        book.noted(subject, trace.pid, &trace.session, gather.now);
+                    }
                     book.tie(subject.run, trace.session, trace.evidence, gather);
                 }
             }
@@ -195,6 +198,7 @@ fn look_at(book: &mut Book, subjects: &[&Subject], cursors: &dyn Cursors, gather
     };
     book.tie_launched(subjects, gather);
     book.close(gather);
+    subjects.iter().filter(|subject| subject.to.is_some()).for_each(|subject| book.over(subject.run));
     done
 }
 

@@ -63,14 +63,14 @@ impl Inquiry<'_> {
         let mut assumed = BTreeSet::new();
         for one in survey.sessions() {
             match &one.whose {
-                Attribution::To(of) => {
-                    for (run, evidence) in of {
-                        let Some(window) = survey.window(*run) else { continue };
-                        if fits(&window.harness) && wanted.run.is_none_or(|only| only == *run) {
+                Attribution::To(_) => {
+                    for (run, evidence) in survey.parts(one) {
+                        let Some(window) = survey.window(run) else { continue };
+                        if fits(&window.harness) && wanted.run.is_none_or(|only| only == run) {
                             if Facts::is_end_assumed(window) {
-                                assumed.insert(*run);
+                                assumed.insert(run);
                             }
-                            trajectories.push(view(&one.row, &survey, *run, *evidence, &window.harness));
+                            trajectories.push(view(&one.row, &survey, run, evidence, &window.harness));
                         }
                     }
                 }
@@ -178,10 +178,10 @@ impl Inquiry<'_> {
             }
         };
         let harness = |run: &RunId| survey.window(*run).map(|window| window.harness.clone());
-        let open: Vec<(RunId, Evidence)> = of
-            .iter()
+        let open: Vec<(RunId, Evidence)> = survey
+            .parts(one)
+            .into_iter()
             .filter(|(run, _)| harness(run).is_some_and(|name| self.harvested(&name)))
-            .copied()
             .collect();
         let Some((run, evidence)) = open.last() else {
             return Err(match of.first().and_then(|(run, _)| harness(run)) {

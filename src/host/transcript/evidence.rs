@@ -24,6 +24,8 @@ pub struct Trace {
     pub session: String,
     /// How that is known.
     pub evidence: Evidence,
+    /// The process.
+    pub pid: i32,
 }
 
 /// What these processes, which are of one run that started then, say of a store.
@@ -39,14 +41,19 @@ pub fn traces(
         if let Some(index) = layout.pid_file {
             match noted(store, index, *pid, started) {
                 Ok(session) => {
-                    found.extend(session.map(|session| Trace { session, evidence: Evidence::Pid }));
+                    found.extend(session.map(|session| Trace {
+                        session,
+                        evidence: Evidence::Pid,
+                        pid: *pid,
+                    }));
                 }
                 Err(unreadable) => problem(unreadable),
             }
         }
         if let Some(session) = layout.held {
             let sessions = held(store, *pid).filter_map(|stream| session(&stream));
-            found.extend(sessions.map(|session| Trace { session, evidence: Evidence::OpenFile }));
+            let trace = |session| Trace { session, evidence: Evidence::OpenFile, pid: *pid };
+            found.extend(sessions.map(trace));
         }
     }
     found

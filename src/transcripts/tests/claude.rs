@@ -8,7 +8,7 @@ use super::world::{AGENTS, World, append, now};
 use crate::base::RunId;
 use crate::correlate::Known;
 use crate::host::tree;
-use crate::trajectory::{Format, Needs};
+use crate::trajectory::{Format, Kinship, Needs, Parent};
 use crate::wire::Evidence;
 
 const SESSION: &str = "00000005-0000-4000-8000-000000000005";
@@ -75,6 +75,35 @@ fn the_index_of_processes_is_evidence() {
     assert_eq!(look.warnings.len(), 1);
     assert!(look.warnings[0].path.ends_with(&format!("sessions/{pid}.json")));
     assert_eq!(world.ledger().ids(), ["one"]);
+}
+
+/// TRJ-8: a session that a process went over to from another one, as after `/clear`, is linked with that one; a
+/// session that was there before is not.
+#[test]
+fn a_session_that_ends_in_another_one_is_linked_with_it() {
+    let (next, old) = ("00000007-0000-4000-8000-000000000007", "00000008-0000-4000-8000-000000000008");
+    let mut world = World::new(AGENTS[0]);
+    let mut run = world.run(Needs::Usage);
+    let pid = i32::try_from(std::process::id()).unwrap();
+    run.processes = vec![pid];
+    let index = world.root.join(format!("sessions/{pid}.json"));
+    fs::create_dir(world.root.join("sessions")).unwrap();
+    let start = tree::facts(pid).unwrap().start_time.to_string();
+    let goes_on = |world: &mut World, session: &str| {
+        let note = json!({"pid": pid, "sessionId": session, "procStart": start, "startedAt": 1});
+        fs::write(&index, note.to_string()).unwrap();
+        world.write(&world.place(&world.work, session), &world.session(session, &world.work, 1));
+        world.look(std::slice::from_ref(&run));
+        let sessions = world.ledger().sessions;
+        sessions.into_values().find(|row| row.id == session).unwrap().parent
+    };
+    assert_eq!(goes_on(&mut world, SESSION), None);
+    let began = std::mem::replace(&mut world.from, now());
+    let reset = Parent { id: SESSION.to_owned(), kinship: Kinship::Reset };
+    assert_eq!(goes_on(&mut world, next), Some(reset.clone()));
+    assert_eq!(goes_on(&mut world, next), Some(reset), "it stays so");
+    world.from = began;
+    assert_eq!(goes_on(&mut world, old), None, "it had begun before");
 }
 
 /// Bad input: a document that is corrupt is named, and its stream is read all the same.
