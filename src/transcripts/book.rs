@@ -37,10 +37,10 @@ pub(super) struct Book {
     /// What the account has, fetched in this look.
     fetched: Option<HashMap<String, Cursor>>,
     known: BTreeSet<(RunId, String, Evidence)>,
-    /// The session that a process was last seen to work on.
-    at_work: HashMap<(RunId, i32), String>,
-    /// Sessions that a process took up, each with the one that it had before.
-    resets: HashMap<String, String>,
+    /// By run and process: the session that the agent's own index had for it, and when that was.
+    noted: HashMap<(RunId, i32), (String, Wall)>,
+    /// Sessions to which a process has gone over from another one, and when it was still at that.
+    left: HashMap<String, (String, Wall)>,
 }
 
 impl Book {
@@ -57,8 +57,8 @@ impl Book {
             grown: BTreeSet::new(),
             fetched: None,
             known: BTreeSet::new(),
-            at_work: HashMap::new(),
-            resets: HashMap::new(),
+            noted: HashMap::new(),
+            left: HashMap::new(),
         };
         let mut real = HashMap::new();
         for cursor in cursors.of(format, place)? {
@@ -206,22 +206,29 @@ impl Book {
         }
     }
 
-    /// The agent's index of processes says what a process works on. One that had another session before has
-    /// left that one (TRJ-8).
-    pub(super) fn works_on(&mut self, process: (RunId, i32), session: &str) {
-        let before = self.at_work.insert(process, session.to_owned());
-        if let Some(before) = before.filter(|before| before != session) {
-            self.resets.insert(session.to_owned(), before);
+    /// Remembers which session a process is at.
+    pub(super) fn noted(&mut self, subject: &Subject, pid: i32, session: &str, now: Wall) {
+        let run = subject.run;
+        self.noted.retain(|(of, one), _| *of != run || subject.processes.contains(one));
+        let before = self.noted.insert((run, pid), (session.to_owned(), now));
+        if let Some((before, at)) = before.filter(|(before, _)| before != session) {
+            self.left.entry(session.to_owned()).or_insert((before, at));
             self.grown.insert(session.to_owned());
         }
     }
 
-    /// The session that ended in this one: an earlier one, or else the process went back to this one.
-    fn reset_of(&self, session: &str, began: Option<Wall>) -> Option<Parent> {
-        let before = self.resets.get(session)?;
-        let brief = self.streams.get(self.sessions.get(before)?)?.brief.as_ref()?;
-        let earlier = brief.session.started_at < began;
-        earlier.then(|| Parent { id: before.clone(), kinship: Kinship::Reset })
+    /// A run is over, and none of its processes is at anything.
+    pub(super) fn over(&mut self, run: RunId) {
+        self.noted.retain(|(of, _), _| *of != run);
+    }
+
+    /// TRJ-8: the session that ended in this one, for all that is known of their process: this one names no
+    /// other, and did not exist yet when the process was still at that one.
+    fn reset_of(&self, session: &Session) -> Option<Parent> {
+        let (before, at) = self.left.get(&session.id)?;
+        let new = session.parent.is_none() && session.started_at.is_some_and(|began| began >= *at);
+        let parent = Parent { id: before.clone(), kinship: Kinship::Reset };
+        (new && self.sessions.contains_key(before)).then_some(parent)
     }
 
     /// A session that harnessd chose at a launch is tied to its run as soon as it is there.
@@ -239,7 +246,7 @@ impl Book {
     pub(super) fn close(&mut self, gather: &mut Gather<'_>) {
         self.fetched = None;
         let grown = std::mem::take(&mut self.grown);
-        let mut rows: BTreeMap<&str, SessionRow> = BTreeMap::new();
+        let mut rows: BTreeMap<String, SessionRow> = BTreeMap::new();
         for (path, stream) in &mut self.streams {
             let (Some(reading), Some(brief)) = (&mut stream.reading, &stream.brief) else { continue };
             if !grown.contains(&brief.session.id) {
@@ -250,15 +257,17 @@ impl Book {
                 Some(row) => join(row, path, brief),
                 None => {
                     let row = row(self.format, &self.place, path, brief);
-                    rows.insert(&brief.session.id, row);
+                    rows.insert(brief.session.id.clone(), row);
                 }
             }
         }
-        let mut rows: Vec<SessionRow> = rows.into_values().collect();
-        for row in rows.iter_mut().filter(|row| row.parent.is_none()) {
-            row.parent = self.reset_of(&row.id, row.started_at);
+        for stream in self.streams.values() {
+            let Some(session) = stream.brief.as_ref().map(|brief| &brief.session) else { continue };
+            if let Some(row) = rows.get_mut(session.id.as_str()).filter(|row| row.parent.is_none()) {
+                row.parent = self.reset_of(session);
+            }
         }
-        gather.look.progress.sessions.extend(rows);
+        gather.look.progress.sessions.extend(rows.into_values());
     }
 }
 

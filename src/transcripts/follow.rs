@@ -181,7 +181,7 @@ fn look_at(book: &mut Book, subjects: &[&Subject], cursors: &dyn Cursors, gather
                 problems.into_iter().for_each(|problem| gather.unreadable(problem));
                 for trace in found {
                     if trace.evidence == Evidence::Pid {
-                        book.works_on((subject.run, trace.process), &trace.session);
+                        book.noted(subject, trace.pid, &trace.session, gather.now);
                     }
                     book.tie(subject.run, trace.session, trace.evidence, gather);
                 }
@@ -198,6 +198,7 @@ fn look_at(book: &mut Book, subjects: &[&Subject], cursors: &dyn Cursors, gather
     };
     book.tie_launched(subjects, gather);
     book.close(gather);
+    subjects.iter().filter(|subject| subject.to.is_some()).for_each(|subject| book.over(subject.run));
     done
 }
 

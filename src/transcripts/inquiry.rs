@@ -82,10 +82,9 @@ impl Inquiry<'_> {
         survey.count(&calls, |counted| used.entry(counted.window.run).or_default().add(&counted.usage));
         let mut sessions: HashMap<RunId, Vec<RunSession>> = HashMap::new();
         for one in survey.sessions() {
-            let Attribution::To(of) = &one.whose else { continue };
             let id = opaque_id(one.row.format, &one.row.store, &one.row.id);
-            for (run, evidence) in of {
-                sessions.entry(*run).or_default().push(RunSession { id: id.clone(), evidence: *evidence });
+            for (run, evidence) in survey.parts(one) {
+                sessions.entry(run).or_default().push(RunSession { id: id.clone(), evidence });
             }
         }
         let view = |run: Run| RunView {

@@ -64,14 +64,14 @@ impl Inquiry<'_> {
         let lost = self.store.lost_runs()?;
         for one in survey.sessions() {
             match &one.whose {
-                Attribution::To(of) => {
-                    for (run, evidence) in of {
-                        let Some(window) = survey.window(*run) else { continue };
-                        if fits(&window.harness) && wanted.run.is_none_or(|only| only == *run) {
-                            if Facts::is_end_assumed(window) || lost.contains(run) {
-                                assumed.insert(*run);
+                Attribution::To(_) => {
+                    for (run, evidence) in survey.parts(one) {
+                        let Some(window) = survey.window(run) else { continue };
+                        if fits(&window.harness) && wanted.run.is_none_or(|only| only == run) {
+                            if Facts::is_end_assumed(window) || lost.contains(&run) {
+                                assumed.insert(run);
                             }
-                            trajectories.push(view(&one.row, &survey, *run, *evidence, &window.harness));
+                            trajectories.push(view(&one.row, &survey, run, evidence, &window.harness));
                         }
                     }
                 }
@@ -195,10 +195,10 @@ impl Inquiry<'_> {
             }
         };
         let harness = |run: &RunId| survey.window(*run).map(|window| window.harness.clone());
-        let open: Vec<(RunId, Evidence)> = of
-            .iter()
+        let open: Vec<(RunId, Evidence)> = survey
+            .parts(one)
+            .into_iter()
             .filter(|(run, _)| harness(run).is_some_and(|name| self.harvested(&name)))
-            .copied()
             .collect();
         let Some((run, evidence)) = open.last() else {
             return Err(match of.first().and_then(|(run, _)| harness(run)) {

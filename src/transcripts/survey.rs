@@ -128,6 +128,20 @@ impl Survey {
         self.windows.get(&run).map(|at| &self.facts.windows[*at])
     }
 
+    /// The runs that a session has a part in. What is known of a sub-agent's is its topmost parent's: of the
+    /// runs of that, it went on in those that its own times lie in.
+    pub(super) fn parts(&self, one: &Credited) -> Vec<(RunId, Evidence)> {
+        let Attribution::To(of) = &one.whose else { return Vec::new() };
+        let row = &one.row;
+        let during = |run: RunId| {
+            let Some(window) = self.window(run) else { return false };
+            let closed = self.facts.closes(window) + super::SLACK;
+            row.last_at.or(row.started_at).is_none_or(|last| last >= window.from - super::SLACK)
+                && row.started_at.is_none_or(|start| start <= closed)
+        };
+        of.iter().filter(|(run, _)| one.top == row.id || during(*run)).copied().collect()
+    }
+
     /// Goes through the calls that belong to runs.
     pub(super) fn count(&self, calls: &[CallRow], mut take: impl FnMut(Counted<'_>)) {
         let priced = self.priced(calls);
@@ -218,3 +232,6 @@ fn credit(row: &SessionRow, known: &HashMap<Key, &SessionRow>, ledger: &Ledger<'
     };
     Credited { row: row.clone(), top, whose: ledger.attribute(&found) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,13 +109,14 @@ fn a_start_goes_on_with_the_last_session_of_the_harness() {
 /// TRJ-8: a session is one harness's own, and what an agent cannot do is refused before anything starts.
 #[test]
 fn a_session_that_cannot_be_is_refused() {
-    let other = "[harness.other]\nagent = \"codex\"\nprompt = \"go\"\nworkdir = \"~/work\"\n";
+    let other = "[harness.other]\nagent = \"gemini\"\nprompt = \"go\"\nworkdir = \"~/work\"\n\
+                 [harness.plain]\ncmd = \"true\"\noneshot = true\n";
     let mut home = home(&format!("{ONE_SHOT}{other}"));
     home.start_daemon();
     for (args, said) in [
         (&["start", "sweep", "other", "--resume"][..], "a session is one harness's own"),
-        (&["start", "other", "--resume"], "agent `codex` cannot go on with a session as a one-shot"),
-        (&["start", "other", "--fork"], "agent `codex` cannot fork a session as a one-shot"),
+        (&["start", "plain", "--resume"], "agent `generic` cannot go on with a session as a one-shot"),
+        (&["start", "other", "--fork"], "agent `gemini` cannot fork a session as a one-shot"),
     ] {
         let refused = home.harnessd(args);
         assert_eq!(refused.code, 1, "{refused:?}");

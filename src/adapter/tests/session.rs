@@ -59,6 +59,13 @@ fn a_one_shot_goes_on_with_a_session() {
     assert_eq!(once("pi", FORK), told("pi -p --fork old --mode json -- P", None), "the copy's id is its own");
     assert_eq!(once("opencode", RESUME), told("opencode run -s old --format json", Some("old")));
     assert_eq!(once("opencode", FORK), told("opencode run -s old --fork --format json", None));
+    let codex = "codex exec --skip-git-repo-check -c analytics.enabled=false";
+    assert_eq!(once("codex", RESUME), told(&format!("{codex} resume old --json -- P"), Some("old")));
+    assert_eq!(once("codex", FORK), told(&format!("{codex} fork old --json -- P"), None));
+    let dash = Invocation { session: Some(RESUME), ..one_shot("-", &PLAIN) };
+    let made = builtin("codex").synthesize(&dash).unwrap();
+    assert_eq!(made.argv.join(" "), format!("{codex} resume old --json -"));
+    assert_eq!(made.stdin.as_deref(), Some(&b"-"[..]), "what it would misread goes by standard input");
 }
 
 /// TRJ-8: a resident agent goes on without its prompt.
@@ -82,10 +89,11 @@ fn a_resident_agent_goes_on_without_its_prompt() {
 /// TRJ-8: what an agent cannot do is said, never left out.
 #[test]
 fn an_agent_without_a_template_is_refused() {
-    for (session, verb) in [(RESUME, "go on with"), (FORK, "fork")] {
-        let wanted = Invocation { session: Some(session), ..one_shot("P", &PLAIN) };
-        let refused = builtin("codex").synthesize(&wanted).unwrap_err();
-        assert_eq!(refused, SynthesisError::NoSession { adapter: "codex".into(), verb });
+    let cases = [("gemini", false, FORK, "fork"), ("kimi", true, RESUME, "go on with")];
+    for (agent, resident, session, verb) in cases {
+        let wanted = Invocation { session: Some(session), resident, ..one_shot("P", &PLAIN) };
+        let refused = builtin(agent).synthesize(&wanted).unwrap_err();
+        assert_eq!(refused, SynthesisError::NoSession { adapter: agent.into(), verb });
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Trace {
     /// How that is known.
     pub evidence: Evidence,
     /// The process.
-    pub process: i32,
+    pub pid: i32,
 }
 
 /// What these processes, which are of one run that started then, say of a store.
@@ -44,7 +44,7 @@ pub fn traces(
                     found.extend(session.map(|session| Trace {
                         session,
                         evidence: Evidence::Pid,
-                        process: *pid,
+                        pid: *pid,
                     }));
                 }
                 Err(unreadable) => problem(unreadable),
@@ -52,11 +52,8 @@ pub fn traces(
         }
         if let Some(session) = layout.held {
             let sessions = held(store, *pid).filter_map(|stream| session(&stream));
-            found.extend(sessions.map(|session| Trace {
-                session,
-                evidence: Evidence::OpenFile,
-                process: *pid,
-            }));
+            let trace = |session| Trace { session, evidence: Evidence::OpenFile, pid: *pid };
+            found.extend(sessions.map(trace));
         }
     }
     found

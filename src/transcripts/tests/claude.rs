@@ -77,33 +77,33 @@ fn the_index_of_processes_is_evidence() {
     assert_eq!(world.ledger().ids(), ["one"]);
 }
 
-/// TRJ-8: a process that takes up a newer session has left the one before, as by `/clear`; one that goes back to
-/// an older one has not.
+/// TRJ-8: a session that a process went over to from another one, as after `/clear`, is linked with that one; a
+/// session that was there before is not.
 #[test]
-fn a_process_that_takes_up_a_newer_session_has_reset_the_one_before() {
+fn a_session_that_ends_in_another_one_is_linked_with_it() {
+    let (next, old) = ("00000007-0000-4000-8000-000000000007", "00000008-0000-4000-8000-000000000008");
     let mut world = World::new(AGENTS[0]);
     let mut run = world.run(Needs::Usage);
     let pid = i32::try_from(std::process::id()).unwrap();
     run.processes = vec![pid];
-    world.write(&world.place(&world.work, SESSION), &world.session(SESSION, &world.work, 1));
-    let later = "00000007-0000-4000-8000-000000000007";
-    let first = json!({"type": "user", "sessionId": later, "cwd": world.work, "timestamp": world.at(500),
-        "uuid": "u", "message": {"role": "user", "content": "again"}});
+    let index = world.root.join(format!("sessions/{pid}.json"));
     fs::create_dir(world.root.join("sessions")).unwrap();
-    let parent_of = |world: &mut World, session: &str| {
-        let note = json!({"pid": pid, "sessionId": session}).to_string();
-        fs::write(world.root.join(format!("sessions/{pid}.json")), note).unwrap();
-        let look = world.look(std::slice::from_ref(&run));
-        let row = look.progress.sessions.into_iter().find(|row| row.id == session);
-        row.map(|row| row.parent)
+    let start = tree::facts(pid).unwrap().start_time.to_string();
+    let goes_on = |world: &mut World, session: &str| {
+        let note = json!({"pid": pid, "sessionId": session, "procStart": start, "startedAt": 1});
+        fs::write(&index, note.to_string()).unwrap();
+        world.write(&world.place(&world.work, session), &world.session(session, &world.work, 1));
+        world.look(std::slice::from_ref(&run));
+        let sessions = world.ledger().sessions;
+        sessions.into_values().find(|row| row.id == session).unwrap().parent
     };
-    assert_eq!(parent_of(&mut world, SESSION), Some(None));
-    // The process says so before the file is there.
-    assert_eq!(parent_of(&mut world, later), None);
-    world.write(&world.place(&world.work, later), &format!("{first}\n"));
-    let before = Parent { id: SESSION.to_owned(), kinship: Kinship::Reset };
-    assert_eq!(parent_of(&mut world, later), Some(Some(before)));
-    assert_eq!(parent_of(&mut world, SESSION), Some(None));
+    assert_eq!(goes_on(&mut world, SESSION), None);
+    let began = std::mem::replace(&mut world.from, now());
+    let reset = Parent { id: SESSION.to_owned(), kinship: Kinship::Reset };
+    assert_eq!(goes_on(&mut world, next), Some(reset.clone()));
+    assert_eq!(goes_on(&mut world, next), Some(reset), "it stays so");
+    world.from = began;
+    assert_eq!(goes_on(&mut world, old), None, "it had begun before");
 }
 
 /// Bad input: a document that is corrupt is named, and its stream is read all the same.

@@ -54,8 +54,8 @@ impl Store {
 }
 
 fn of(session: &str, evidence: Evidence) -> BTreeSet<Trace> {
-    let process = i32::try_from(std::process::id()).unwrap();
-    BTreeSet::from([Trace { session: session.to_owned(), evidence, process }])
+    let pid = i32::try_from(std::process::id()).unwrap();
+    BTreeSet::from([Trace { session: session.to_owned(), evidence, pid }])
 }
 
 /// COR-8: a note of an earlier process that had the same pid is no evidence.
