@@ -14,7 +14,7 @@ use super::classify::classify;
 use super::layout::{Database, Head, Layout, Row, Watermark};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record::{at, seconds, text as words};
-use super::rows::{amount, count, document, launch_id, text, whole};
+use super::rows::{amount, count, document, text, whole};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -24,7 +24,6 @@ pub(super) const LAYOUT: Layout = Layout::Database(Database {
             "sessions",
             &[
                 "id",
-                "source",
                 "model_config",
                 "parent_session_id",
                 "started_at",
@@ -77,7 +76,7 @@ pub(super) const LAYOUT: Layout = Layout::Database(Database {
 /// A session with a parent goes on after it where the parent was compacted away, and otherwise is a branch or
 /// another agent's. A session that follows a compaction has the parent's configuration, markers included.
 const SESSIONS: &str = "
-SELECT s.id, s.source, s.title, s.cwd, s.started_at, s.ended_at, s.parent_session_id AS parent,
+SELECT s.id, s.title, s.cwd, s.started_at, s.ended_at, s.parent_session_id AS parent,
     CASE
         WHEN json_extract(s.config, '$._delegate_from') = s.parent_session_id THEN 'sub-agent'
         WHEN json_extract(s.config, '$._branched_from') = s.parent_session_id THEN 'forked'
@@ -155,10 +154,6 @@ impl Read for Reader {
         told.session.id = head.id;
         told.session.parent = head.parent;
         told.session.title = text(row, "title").map(str::to_owned);
-        // Those that it starts or goes on in have their parent's.
-        if told.session.parent.is_none() {
-            told.session.launched_as = launch_id(row, "source");
-        }
         told.cwd(head.cwd.as_deref().unwrap_or_default());
         told.seen(head.started_at);
         told.seen(seconds(row.get("ended_at")));

@@ -45,22 +45,6 @@ fn a_tool_call_and_a_resumed_session_are_told() {
     );
 }
 
-/// COR-8: the id of a launch is what a session is said to come from; what it goes on in, or starts, says the
-/// same and is not what was launched.
-#[test]
-fn the_id_of_a_launch_is_the_source_of_its_session() {
-    let launched = |source: &str, parent: Option<&str>| {
-        let mut rows = rows();
-        let session = rows.iter_mut().find(|row| row["id"] == TOOL).unwrap();
-        (session["source"], session["parent_session_id"]) = (source.into(), parent.into());
-        Store::of(FORMAT, &rows).read(TOOL, Needs::Usage).0.session().launched_as.clone()
-    };
-    let id = "4fba1f7a-3ea7-49bf-b07b-a4ca8e9e040a";
-    assert_eq!(launched(id, None).as_deref(), Some(id));
-    assert_eq!(launched(id, Some(KILLED)), None);
-    assert_eq!(launched("cli", None), None);
-}
-
 /// TRJ-2: what was killed during a tool call ends with that call.
 #[test]
 fn a_killed_run_is_told_as_far_as_it_went() {

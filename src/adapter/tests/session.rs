@@ -34,9 +34,9 @@ fn a_prompt_begins_a_session_of_a_chosen_id() {
     assert_eq!(resident("claude-code", FRESH), told("claude --session-id new -- P", Some("new")));
     assert_eq!(resident("pi", FRESH), told("pi --session-id new -- P", Some("new")));
     assert_eq!(once("grok", FRESH), told("grok -s new --single=P", Some("new")));
-    // These keep it beside an id of their own.
+    // It keeps it beside an id of its own.
     assert_eq!(once("goose", FRESH), told("goose run -q -n new --text=P", Some("new")));
-    assert_eq!(once("hermes", FRESH), told("hermes chat -Q --source new --query=P", Some("new")));
+    assert_eq!(once("hermes", FRESH), told("hermes chat -Q --query=P", None));
     let codex = "codex exec --skip-git-repo-check -c analytics.enabled=false --json -- P";
     assert_eq!(once("codex", FRESH), told(codex, None), "it takes none");
     assert_eq!(once("opencode", FRESH), told("opencode run --format json", None));

@@ -225,7 +225,7 @@ fn a_sub_agent_is_known_by_what_its_parent_says() {
     let (began, then) = (update("parent", 1, said), update("parent", 3, spawned));
     let child = world.write(&format!("{directory}/child/updates.jsonl"), &first);
     let parent = world.write(&format!("{directory}/parent/updates.jsonl"), &began);
-    let mut parent_of_child = |world: &mut World| {
+    let parent_of_child = |world: &mut World| {
         world.look(std::slice::from_ref(&run));
         let rows = world.ledger().sessions;
         rows.into_values().find(|row| row.id == "child").unwrap().parent
