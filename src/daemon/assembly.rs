@@ -93,6 +93,7 @@ pub(super) fn assemble(
         groups: Err("not looked for".to_owned()),
         errands: Errands::new(entropy::seed()),
         following: Following::default(),
+        waiting: Vec::new(),
         versions: Versions::default(),
         parking: Parking::default(),
         heads: BTreeMap::new(),

@@ -109,6 +109,11 @@ impl Following {
         }
     }
 
+    /// The ended runs whose transcripts are not read to their end.
+    pub(super) fn unread(&self) -> impl Iterator<Item = RunId> {
+        self.runs.iter().filter(|(_, run)| run.to.is_some()).map(|(run, _)| *run)
+    }
+
     /// The output of a run names its session.
     pub(super) fn named(&mut self, run: RunId, session: &str) {
         let Some(followed) = self.runs.get(&run) else { return };

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use camino::Utf8Path;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::state::Daemon;
-use crate::base::{HarnessName, RunId, Wall};
+use crate::base::{HarnessName, Mono, RunId, Wall};
 use crate::config::Harness;
 use crate::launch::{Surroundings, peer};
 use crate::store::Store;
@@ -19,6 +20,9 @@ use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, Trajectories
 /// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.
 const MOST_BYTES: usize = MAX_LINE / 2;
 
+/// So long a question waits for what ended runs have left to be read.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// What is asked.
 pub(super) enum Asks {
     Runs(Vec<Run>),
@@ -26,6 +30,27 @@ pub(super) enum Asks {
     Trajectories { wanted: Wanted, limit: usize },
     Trajectory { session: String, skip: usize, limit: usize },
     Usage { harness: Option<HarnessName>, by: Option<By>, since: Option<Wall> },
+}
+
+impl Asks {
+    /// Whether what an ended run has left unread would change the answer.
+    fn needs(&self, run: RunId) -> bool {
+        match self {
+            Self::Run(asked) => asked.id == run,
+            Self::Runs(asked) => asked.iter().any(|asked| asked.id == run),
+            Self::Trajectories { .. } | Self::Trajectory { .. } | Self::Usage { .. } => true,
+        }
+    }
+}
+
+/// A question that waits until what ended runs have left is read.
+pub(super) struct Waiting {
+    ticket: Ticket,
+    asks: Asks,
+    /// Those runs.
+    runs: Vec<RunId>,
+    /// It is answered then at the latest.
+    until: Mono,
 }
 
 /// What a worker needs besides.
@@ -54,10 +79,35 @@ impl Desk {
 }
 
 impl Daemon {
-    /// Has a worker answer.
+    /// Has a worker answer, as soon as what ended runs have left is read: who waits for a run and then asks
+    /// what it used is told all of it.
     pub(super) fn inquire(&mut self, ticket: Ticket, asks: Asks) {
-        let desk = self.desk();
-        self.workers.inquire(ticket, asks, desk);
+        let runs: Vec<RunId> = self.following.unread().filter(|run| asks.needs(*run)).collect();
+        let until = Self::now().mono + PATIENCE;
+        self.waiting.push(Waiting { ticket, asks, runs, until });
+        self.answer_waiting();
+    }
+
+    /// Has those questions answered that need not wait any longer.
+    pub(super) fn answer_waiting(&mut self) {
+        let now = Self::now().mono;
+        let unread: BTreeSet<RunId> = match self.store_trouble.is_some() || self.handover.is_some() {
+            true => BTreeSet::new(),
+            false => self.following.unread().collect(),
+        };
+        let waits = |one: &Waiting| one.until > now && one.runs.iter().any(|run| unread.contains(run));
+        let (waiting, ripe) = std::mem::take(&mut self.waiting).into_iter().partition(waits);
+        self.waiting = waiting;
+        let ripe: Vec<Waiting> = ripe;
+        for Waiting { ticket, asks, .. } in ripe {
+            let desk = self.desk();
+            self.workers.inquire(ticket, asks, desk);
+        }
+    }
+
+    /// When the first of those that wait is to be answered.
+    pub(super) fn inquiry_deadline(&self) -> Option<Mono> {
+        self.waiting.iter().map(|one| one.until).min()
     }
 
     pub(super) fn desk(&self) -> Desk {

@@ -16,6 +16,7 @@ use super::effects::Start;
 use super::errands::Errands;
 use super::following::Following;
 use super::handover::Handover;
+use super::inquiries::Waiting;
 use super::output::Output;
 use super::parking::Parking;
 use super::versions::Versions;
@@ -117,6 +118,8 @@ pub(super) struct Daemon {
     pub(super) errands: Errands,
     /// The transcripts of the runs.
     pub(super) following: Following,
+    /// Questions about them that cannot be answered yet.
+    pub(super) waiting: Vec<Waiting>,
     pub(super) versions: Versions,
     pub(super) parking: Parking,
     /// Runs that end as soon as it is known at which commit they left their repository, or then.
@@ -223,6 +226,7 @@ impl Daemon {
         }
         self.withdraw_removed();
         self.follow();
+        self.answer_waiting();
         self.go_on_with_handover();
         self.set_wall_timer();
     }
@@ -251,7 +255,7 @@ impl Daemon {
         // With its trouble the store is tried again; until then there is nothing to look for.
         let looks =
             self.following.deadline().filter(|_| self.store_trouble.is_none() && self.handover.is_none());
-        let aside = aside.chain(looks);
+        let aside = aside.chain(looks).chain(self.inquiry_deadline());
         let deadlines = self.supervisor.deadline().into_iter().chain(aside);
         deadlines.map(|at| at.since(now)).chain(retry).min()
     }

@@ -11,7 +11,7 @@ use super::classify::classify;
 use super::layout::{Database, Head, Layout, Row, Watermark};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record::{at, items, seconds};
-use super::rows::{amount, count, document, text, whole};
+use super::rows::{amount, count, document, launch_id, text, whole};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -103,6 +103,8 @@ impl Read for Reader {
         told.session.id = head.id;
         told.session.parent = head.parent;
         told.session.title = text(row, "name").map(str::to_owned);
+        // Under the name that it is given it makes no title, and asks the model for none.
+        told.session.launched_as = launch_id(row, "name");
         told.cwd(head.cwd.as_deref().unwrap_or_default());
         told.seen(head.started_at);
     }

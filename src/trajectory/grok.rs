@@ -158,8 +158,8 @@ impl Reader {
             }
             "subagent_spawned" => {
                 let session = text(update, &["child_session_id"]).map(str::to_owned);
-                if own && self.working.len() < SUB_AGENTS {
-                    self.working.extend(session.clone().filter(|session| session.len() <= 128));
+                if let Some(child) = session.clone().filter(|session| own && session.len() <= 128) {
+                    self.spawned(child, told);
                 }
                 let name = text(update, &["subagent_type"]).map(str::to_owned);
                 told.event(at, id, What::SubAgent { session, name });
@@ -188,6 +188,17 @@ impl Reader {
 }
 
 impl Reader {
+    /// A sub-agent works. Its own files do not say whose it is.
+    fn spawned(&mut self, child: String, told: &mut Told<'_>) {
+        let children = &mut told.session.children;
+        if children.len() < SUB_AGENTS && !children.contains(&child) {
+            children.push(child.clone());
+        }
+        if self.working.len() < SUB_AGENTS {
+            self.working.push(child);
+        }
+    }
+
     /// A sub-agent has ended: the turn that goes on counts it, or else this.
     fn ended(&mut self, update: &Value, at: Option<Wall>, id: Option<&str>, told: &mut Told<'_>) {
         let Some(child) = text(update, &["child_session_id"]) else { return };

@@ -80,6 +80,12 @@ pub struct Session {
     pub model: Option<String>,
     /// What was last told by [`What::Context`].
     pub context: Option<(u64, Option<u64>)>,
+    /// The id that was chosen for it at its launch, where the agent keeps that beside an id of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launched_as: Option<String>,
+    /// Its sub-agents' sessions, where those do not say themselves whose they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<String>,
 }
 
 /// The tokens of one model call (USE-1).

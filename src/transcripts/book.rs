@@ -41,6 +41,8 @@ pub(super) struct Book {
     noted: HashMap<(RunId, i32), (String, Wall)>,
     /// Sessions to which a process has gone over from another one, and when it was still at that.
     left: HashMap<String, (String, Wall)>,
+    /// Sub-agents' sessions whose parents alone say that they are: with those.
+    adopted: HashMap<String, String>,
 }
 
 impl Book {
@@ -59,6 +61,7 @@ impl Book {
             known: BTreeSet::new(),
             noted: HashMap::new(),
             left: HashMap::new(),
+            adopted: HashMap::new(),
         };
         let mut real = HashMap::new();
         for cursor in cursors.of(format, place)? {
@@ -71,7 +74,10 @@ impl Book {
             let cwd = book
                 .cwd_of(&session)
                 .map(|cwd| real.entry(cwd).or_insert_with_key(|cwd| physical(cwd)).clone());
-            book.sessions.entry(session.id.clone()).or_insert_with(|| cursor.stream.clone());
+            for id in std::iter::once(&session.id).chain(&session.launched_as) {
+                book.sessions.entry(id.clone()).or_insert_with(|| cursor.stream.clone());
+            }
+            book.adopt(&session);
             let stream = Stream {
                 seen: Some(serde_json::from_str(&cursor.stamp).unwrap_or_default()),
                 brief: Some(Brief { session, cwd }),
@@ -87,6 +93,21 @@ impl Book {
             book.streams.insert(cursor.stream, stream);
         }
         Ok(book)
+    }
+
+    /// Remembers whose the sub-agents are that a session has started.
+    fn adopt(&mut self, session: &Session) {
+        for child in session.children.iter().filter(|child| **child != session.id) {
+            if !self.adopted.contains_key(child) {
+                self.adopted.insert(child.clone(), session.id.clone());
+                self.grown.insert(child.clone());
+            }
+        }
+    }
+
+    /// Where a session comes from, by its own records or by those of its parent.
+    fn parent(&self, session: &Session) -> Option<Parent> {
+        session.parent.clone().or_else(|| adopted(&self.adopted, &session.id))
     }
 
     fn cwd_of(&self, session: &Session) -> Option<String> {
@@ -108,16 +129,19 @@ impl Book {
             _ => cwd.as_deref().map(physical),
         };
         if !session.id.is_empty() {
-            self.sessions.entry(session.id.clone()).or_insert_with(|| path.to_owned());
+            for id in std::iter::once(&session.id).chain(&session.launched_as) {
+                self.sessions.entry(id.clone()).or_insert_with(|| path.to_owned());
+            }
         }
         stream.brief = Some(Brief { session: session.clone(), cwd });
+        self.adopt(session);
     }
 
     /// The working directory by which it is told whose a session is: of a sub-agent that of the topmost parent.
     pub(super) fn cwd(&self, path: &str) -> Option<&str> {
         let mut brief = self.streams.get(path)?.brief.as_ref()?;
         for _ in 0..DEEPEST {
-            let parent = brief.session.parent.as_ref().filter(|parent| parent.kinship == Kinship::SubAgent);
+            let parent = self.parent(&brief.session).filter(|parent| parent.kinship == Kinship::SubAgent);
             let above = parent.and_then(|parent| self.sessions.get(&parent.id));
             match above.and_then(|stream| self.streams.get(stream)?.brief.as_ref()) {
                 Some(above) => brief = above,
@@ -130,9 +154,8 @@ impl Book {
     /// Whether a session was started by another one as its sub-agent.
     pub(super) fn is_sub_agent(&self, path: &str) -> bool {
         let brief = self.streams.get(path).and_then(|stream| stream.brief.as_ref());
-        brief.is_some_and(|brief| {
-            brief.session.parent.as_ref().is_some_and(|parent| parent.kinship == Kinship::SubAgent)
-        })
+        let parent = brief.and_then(|brief| self.parent(&brief.session));
+        parent.is_some_and(|parent| parent.kinship == Kinship::SubAgent)
     }
 
     /// The runs that a stream may be of, by where they work.
@@ -236,8 +259,9 @@ impl Book {
         for subject in subjects {
             let Some(id) = &subject.trail.session else { continue };
             let stream = self.sessions.get(id).and_then(|path| self.streams.get(path));
-            if stream.is_some_and(|stream| stream.reading.is_some()) {
-                self.tie(subject.run, id.clone(), Evidence::LaunchId, gather);
+            let read = stream.filter(|stream| stream.reading.is_some());
+            if let Some(brief) = read.and_then(|stream| stream.brief.as_ref()) {
+                self.tie(subject.run, brief.session.id.clone(), Evidence::LaunchId, gather);
             }
         }
     }
@@ -261,6 +285,9 @@ impl Book {
                 }
             }
         }
+        for row in rows.values_mut() {
+            row.parent = row.parent.take().or_else(|| adopted(&self.adopted, &row.id));
+        }
         for stream in self.streams.values() {
             let Some(session) = stream.brief.as_ref().map(|brief| &brief.session) else { continue };
             if let Some(row) = rows.get_mut(session.id.as_str()).filter(|row| row.parent.is_none()) {
@@ -269,6 +296,11 @@ impl Book {
         }
         gather.look.progress.sessions.extend(rows.into_values());
     }
+}
+
+fn adopted(known: &HashMap<String, String>, child: &str) -> Option<Parent> {
+    let id = known.get(child)?.clone();
+    Some(Parent { id, kinship: Kinship::SubAgent })
 }
 
 fn row(format: Format, place: &StorePlace, path: &str, brief: &Brief) -> SessionRow {

@@ -10,7 +10,7 @@ use crate::support::{Home, until};
 
 /// Writes what Claude Code writes of a session: one prompt, one tool call, and as many model calls as the
 /// prompt says, a call each fifth of a second; each has 100 tokens of input, 40 of them cached, and 10 of output.
-/// `hold`: it goes on until it is ended.
+/// `many`: 2000 more at once. `hold`: it goes on until it is ended.
 const AGENT: &str = r##"#!/usr/bin/env python3
 import json, os, re, sys, time, uuid
 from datetime import datetime, timezone
@@ -51,6 +51,8 @@ write("user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id"
 for number in range(1, int(prompt.split()[0])):
     time.sleep(0.2)
     call(number, [{"type": "text", "text": "done %d" % number}])
+for number in range(1000, 3000 if "many" in prompt else 1000):
+    call(number, [])
 if "hold" in prompt:
     time.sleep(600)
 if "stream-json" in sys.argv:
@@ -134,6 +136,18 @@ fn a_run_shows_its_session_and_usage() {
     }
     let later = home.ok(&["usage", "--since", "2999-01-01T00:00:00Z", "--json"]).json();
     assert_eq!(later["rows"], json!([]));
+}
+
+/// USE-6: who waits for a run and then asks what it used is told all of it, though much is to be read.
+#[test]
+fn what_a_run_used_is_whole_as_soon_as_it_is_over() {
+    let mut home = home("");
+    let config = config(&home, "").replace("prompt = \"3\"", "prompt = \"1 many\"");
+    home.configure(&config);
+    home.start_daemon();
+    home.ok(&["start", "job", "--wait"]);
+    let used = home.ok(&["usage", "job", "--json"]).json();
+    assert_eq!(usage_of(&used["total"])["calls"], 2001);
 }
 
 /// TRJ-7: the trajectory of a session in each format; terminals are moved by none of it.

@@ -44,6 +44,23 @@ fn runs_that_failed_are_told_as_far_as_they_went() {
     expected("goose", "killed9.events.jsonl", &store.read(KILLED, Needs::Everything).1);
 }
 
+/// COR-8: a session that was given an id for a name at its launch is known by it; any other name is a title.
+#[test]
+fn the_id_of_a_launch_is_the_name_of_its_session() {
+    let launched = |name: &str| {
+        let mut rows = rows();
+        rows.iter_mut().find(|row| row["id"] == TOOL).unwrap()["name"] = name.into();
+        Store::of(FORMAT, &rows).read(TOOL, Needs::Usage).0.session().launched_as.clone()
+    };
+    let id = "4fba1f7a-3ea7-49bf-b07b-a4ca8e9e040a";
+    assert_eq!(launched(id).as_deref(), Some(id));
+    for title in
+        ["", "a title", "4fba1f7a-3ea7-49bf-b07b-a4ca8e9e040", "a title of the same length, in words."]
+    {
+        assert_eq!(launched(title), None, "{title}");
+    }
+}
+
 /// TRJ-3.
 #[test]
 fn reading_after_each_row_gives_what_one_reading_gives() {

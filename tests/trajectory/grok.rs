@@ -47,6 +47,10 @@ fn a_sub_agent_is_counted_in_the_turn_that_started_it() {
     SUB_AGENT.holds();
     assert_eq!(spent(&WITH_SUB_AGENT.read().1), served(1, 3000, 600, 21));
     assert_eq!(spent(&SUB_AGENT.read().1), served(0, 0, 0, 0));
+    // The sub-agent's own files name no parent.
+    let children = |of: &Recorded| of.read().0.session().children.clone();
+    assert_eq!(children(&WITH_SUB_AGENT), ["01a22dee-691f-7ab1-b2df-f02324a662f0"]);
+    assert_eq!((children(&SUB_AGENT), &SUB_AGENT.read().0.session().parent), (Vec::new(), &None));
 }
 
 /// USE-1, USE-3: a sub-agent that ends after the turn that started it is in no turn; the agent states its

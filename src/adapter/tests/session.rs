@@ -33,6 +33,10 @@ fn a_prompt_begins_a_session_of_a_chosen_id() {
     assert_eq!(once("pi", FRESH), told("pi -p --session-id new --mode json -- P", Some("new")));
     assert_eq!(resident("claude-code", FRESH), told("claude --session-id new -- P", Some("new")));
     assert_eq!(resident("pi", FRESH), told("pi --session-id new -- P", Some("new")));
+    assert_eq!(once("grok", FRESH), told("grok -s new --single=P", Some("new")));
+    // It keeps it beside an id of its own.
+    assert_eq!(once("goose", FRESH), told("goose run -q -n new --text=P", Some("new")));
+    assert_eq!(once("hermes", FRESH), told("hermes chat -Q --query=P", None));
     let codex = "codex exec --skip-git-repo-check -c analytics.enabled=false --json -- P";
     assert_eq!(once("codex", FRESH), told(codex, None), "it takes none");
     assert_eq!(once("opencode", FRESH), told("opencode run --format json", None));
@@ -56,7 +60,10 @@ fn a_one_shot_goes_on_with_a_session() {
         "claude -p --resume old --fork-session --session-id new --output-format stream-json --verbose -- P";
     assert_eq!(once("claude-code", FORK), told(forked, Some("new")));
     assert_eq!(once("pi", RESUME), told("pi -p --session old --mode json -- P", Some("old")));
-    assert_eq!(once("pi", FORK), told("pi -p --fork old --mode json -- P", None), "the copy's id is its own");
+    let forked = "pi -p --fork old --session-id new --mode json -- P";
+    assert_eq!(once("pi", FORK), told(forked, Some("new")));
+    let forked = "grok -r old --fork-session -s new --single=P";
+    assert_eq!(once("grok", FORK), told(forked, Some("new")));
     assert_eq!(once("opencode", RESUME), told("opencode run -s old --format json", Some("old")));
     assert_eq!(once("opencode", FORK), told("opencode run -s old --fork --format json", None));
     let codex = "codex exec --skip-git-repo-check -c analytics.enabled=false";
@@ -79,7 +86,7 @@ fn a_resident_agent_goes_on_without_its_prompt() {
     assert_eq!(resident("opencode", RESUME), told("opencode -s old", Some("old")));
     assert_eq!(resident("opencode", FORK), told("opencode -s old --fork", None));
     assert_eq!(resident("pi", RESUME), told("pi --session old", Some("old")));
-    assert_eq!(resident("pi", FORK), told("pi --fork old", None));
+    assert_eq!(resident("pi", FORK), told("pi --fork old --session-id new", Some("new")));
     let args = strings(&["--verbose"]);
     let wanted = Invocation { session: Some(RESUME), resident: true, ..command("claude", &args) };
     let made = builtin("claude-code").synthesize(&wanted).unwrap();

@@ -3,9 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use rusqlite::Connection;
+use serde_json::json;
+
 use super::world::{AGENTS, Ledger, World, age, append};
 use crate::correlate::Known;
-use crate::trajectory::Needs;
+use crate::trajectory::{Format, Kinship, Layout, Needs, Parent};
 use crate::transcripts::follow::Look;
 use crate::wire::Evidence;
 
@@ -166,6 +169,74 @@ fn a_session_chosen_at_the_launch_is_evidence() {
         let known = Known { run: run.run, format: agent.format, session, evidence: Evidence::LaunchId };
         assert_eq!(world.ledger().known, [known]);
     }
+}
+
+/// COR-8: an id that was chosen at the launch is evidence, too, where the agent keeps it beside one of its own.
+#[test]
+fn an_id_beside_the_session_s_own_is_evidence() {
+    let chosen = "4fba1f7a-3ea7-49bf-b07b-a4ca8e9e040a";
+    let mut world = World::new(AGENTS[0]);
+    let path = world.store.join("sessions.db");
+    let mut run = world.run(Needs::Usage);
+    run.trail.format = Some(Format::Goose.as_str().to_owned());
+    run.trail.stores[0].path = path.to_string();
+    run.trail.session = Some(chosen.to_owned());
+    let work = world.work.clone();
+    let agent = Connection::open(path).unwrap();
+    agent
+        .execute_batch(&format!(
+            "CREATE TABLE sessions (id, name, session_type, working_dir, created_at, parent_session_id);
+             CREATE TABLE messages (id INTEGER PRIMARY KEY, message_id, session_id, role, content_json,
+                created_timestamp INTEGER, metadata_json);
+             CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY, session_id, created_timestamp INTEGER, model,
+                input_tokens, output_tokens, total_tokens, cache_read_tokens, cost, cost_source, is_compaction);
+             INSERT INTO sessions VALUES ('7', '{chosen}', 'user', '{work}', datetime('now'), NULL),
+                ('8', 'a title', 'user', '{work}', datetime('now'), NULL);"
+        ))
+        .unwrap();
+    world.look(std::slice::from_ref(&run));
+    world.look(std::slice::from_ref(&run));
+    let session = "7".to_owned();
+    let known = Known { run: run.run, format: Format::Goose, session, evidence: Evidence::LaunchId };
+    assert_eq!(world.ledger().known, [known]);
+}
+
+/// TRJ-8: a sub-agent whose own files do not say whose it is belongs to the session that says it started it,
+/// also when that is read later, and by another daemon.
+#[test]
+fn a_sub_agent_is_known_by_what_its_parent_says() {
+    let mut world = World::new(AGENTS[0]);
+    let mut run = world.run(Needs::Usage);
+    run.trail.format = Some(Format::Grok.as_str().to_owned());
+    let Layout::Files(layout) = Format::Grok.layout() else { unreachable!("files") };
+    let directory = (layout.directory.unwrap())(world.work.as_str());
+    for id in ["child", "parent"] {
+        let summary = json!({"info": {"id": id, "cwd": world.work}, "created_at": world.at(1)});
+        world.write(&format!("{directory}/{id}/summary.json"), &summary.to_string());
+    }
+    let update = |of: &str, number: u64, update: serde_json::Value| {
+        let meta =
+            json!({"eventId": format!("{of}-{number}"), "agentTimestampMs": world.at(number).0 / 1000});
+        json!({"params": {"update": update, "_meta": meta}}).to_string() + "\n"
+    };
+    let said = json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "go"}});
+    let spawned = json!({"sessionUpdate": "subagent_spawned", "child_session_id": "child"});
+    let (first, second) = (update("child", 2, said.clone()), update("child", 5, said.clone()));
+    let (began, then) = (update("parent", 1, said), update("parent", 3, spawned));
+    let child = world.write(&format!("{directory}/child/updates.jsonl"), &first);
+    let parent = world.write(&format!("{directory}/parent/updates.jsonl"), &began);
+    let parent_of_child = |world: &mut World| {
+        world.look(std::slice::from_ref(&run));
+        let rows = world.ledger().sessions;
+        rows.into_values().find(|row| row.id == "child").unwrap().parent
+    };
+    assert_eq!(parent_of_child(&mut world), None);
+    append(&parent, then.as_bytes());
+    let known = Some(Parent { id: "parent".to_owned(), kinship: Kinship::SubAgent });
+    assert_eq!(parent_of_child(&mut world), known);
+    world.restart();
+    append(&child, second.as_bytes());
+    assert_eq!(parent_of_child(&mut world), known);
 }
 
 /// COR-1: a run without a workdir of its own is credited with nothing, and one without a format has nothing.
