@@ -4,6 +4,8 @@
 //! `context.append_*`, `agent.message.appended`): only what the context is made of is told. A fork begins
 //! with the parent's lines up to a record `forked`: what stands before it is no usage of the fork.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -60,6 +62,9 @@ fn held(path: &str) -> Option<String> {
     }
 }
 
+/// A fork notes itself down about when it is made.
+const NEAR: Duration = Duration::from_secs(5);
+
 /// What is remembered between records.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -114,7 +119,7 @@ impl Read for Reader {
             // The lines before it are a copy, whatever the state beside them says.
             told.session.started_at = None;
             told.session.last_at = None;
-            if self.forked.is_none_or(|made| at.is_none_or(|at| at.0 >= made.0 - 5_000_000)) {
+            if self.forked.is_none_or(|made| at.is_none_or(|at| at >= made - NEAR)) {
                 self.forked = None;
             }
         }

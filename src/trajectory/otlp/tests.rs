@@ -86,6 +86,7 @@ fn a_session_is_one_trace() {
             json!({"key": "gen_ai.operation.name", "value": {"stringValue": operation}}),
             json!({"key": "gen_ai.agent.name", "value": {"stringValue": "claude-code"}}),
             json!({"key": "gen_ai.conversation.id", "value": {"stringValue": "s1"}}),
+            json!({"key": "gen_ai.provider.name", "value": {"stringValue": "anthropic"}}),
         ]
     };
     let tokens = |input: &str, output: &str, cached: &str| {
