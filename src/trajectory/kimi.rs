@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{at, items, milliseconds, number, object, seconds, text};
+use super::record::{at, items, milliseconds, number, object, seconds, short, text};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -220,13 +220,13 @@ impl Reader {
         let id = text(event, &["uuid"]);
         match text(event, &["type"]).unwrap_or_default() {
             "step.begin" => {
-                id.unwrap_or_default().clone_into(&mut self.step);
+                id.and_then(short).unwrap_or_default().clone_into(&mut self.step);
                 self.calls = 0;
             }
             "step.end" => {
                 // Before there were `usage.record`s, a step's end said what it used.
                 if self.calls == 0 {
-                    id.unwrap_or_default().clone_into(&mut self.step);
+                    id.and_then(short).unwrap_or_default().clone_into(&mut self.step);
                     self.usage(event, at, told);
                 }
                 self.step.clear();

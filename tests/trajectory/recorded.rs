@@ -89,12 +89,16 @@ fn cached_tokens_are_no_more_than_the_input() {
     let (_, qwen) = made(
         Format::Qwen,
         "-w/chats/s.jsonl",
-        &[r#"{"uuid":"a","type":"assistant","usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"totalTokenCount":6,"cachedContentTokenCount":9}}"#],
+        &[
+            r#"{"uuid":"a","type":"assistant","usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"totalTokenCount":6,"cachedContentTokenCount":9}}"#,
+        ],
     );
     let (_, copilot) = made(
         Format::Copilot,
         "s/events.jsonl",
-        &[r#"{"type":"session.usage_record","id":"b","data":{"usage":{"inputTokens":5,"outputTokens":1,"cacheReadTokens":9}}}"#],
+        &[
+            r#"{"type":"session.usage_record","id":"b","data":{"usage":{"inputTokens":5,"outputTokens":1,"cacheReadTokens":9}}}"#,
+        ],
     );
     for events in [gemini, qwen, copilot] {
         assert!(events.contains(r#""tokens":{"input":5,"cached":5,"output":1}"#), "{events}");

@@ -7,16 +7,8 @@ use crate::drive;
 
 /// Recorded streams: the case, and where it lay in the store.
 const STREAMS: [(Format, &str, &str); 15] = [
-    (
-        Format::ClaudeCode,
-        "tool-call",
-        "-p/00000001-0000-4000-8000-000000000001.jsonl",
-    ),
-    (
-        Format::ClaudeCode,
-        "tool-call",
-        "-p/renamed.jsonl",
-    ),
+    (Format::ClaudeCode, "tool-call", "-p/00000001-0000-4000-8000-000000000001.jsonl"),
+    (Format::ClaudeCode, "tool-call", "-p/renamed.jsonl"),
     (Format::Codex, "", "2026/11/30/rollout-x.jsonl"),
     (Format::Pi, "", "--p--/x.jsonl"),
     (Format::Gemini, "tool-call", "p/chats/session-x.jsonl"),
@@ -36,7 +28,8 @@ const STREAMS: [(Format, &str, &str); 15] = [
 fn records(format: Format, case: &str) -> Vec<Value> {
     fn gather(path: &std::path::Path, into: &mut Vec<Value>) {
         if path.is_dir() {
-            let mut inside: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let mut inside: Vec<_> =
+                std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
             inside.sort();
             inside.iter().for_each(|path| gather(path, into));
         } else if path.extension().is_some_and(|end| end == "jsonl") {
@@ -68,13 +61,14 @@ fn change(value: &mut Value, key: &str, with: &dyn Fn(&str, &mut String)) {
     }
 }
 
-/// USE-2, TRJ-3: after 100,000 records with identities of their own the state is a few KiB.
+/// USE-2, TRJ-3: after thousands of records with identities of their own the state is a few KiB, as after one hundred
+/// thousand: what is remembered of them is bounded in number and length.
 #[test]
 fn the_state_of_a_long_session_is_small() {
     for (format, case, path) in STREAMS {
         let records = records(format, case);
         let mut decoder = Decoder::new(format, path);
-        let rounds = 20_000 / records.len() + 1;
+        let rounds = 3_000 / records.len() + 1;
         let mut largest = 0;
         for round in 0..rounds {
             let fresh = |_: &str, text: &mut String| {
@@ -101,6 +95,7 @@ fn the_state_of_a_long_session_is_small() {
 /// CTL-12, TRJ-3: what stands at any key of a record, and is longer than any name, is not remembered.
 #[test]
 fn no_text_of_any_record_reaches_the_state() {
+    let mut kept = Vec::new();
     for (format, case, path) in STREAMS {
         let records = records(format, case);
         let mut keys = Map::new();
@@ -108,7 +103,6 @@ fn no_text_of_any_record_reaches_the_state() {
         let seen = std::cell::RefCell::new(&mut keys);
         change(&mut all, "", &|key, _| drop(seen.borrow_mut().insert(key.to_owned(), Value::Null)));
         let words = "canary words ".repeat(1000);
-        let mut kept = Vec::new();
         for key in keys.keys() {
             let mut decoder = Decoder::new(format, path);
             for (nth, record) in records.iter().enumerate() {
@@ -120,20 +114,21 @@ fn no_text_of_any_record_reaches_the_state() {
                 });
                 take(&mut decoder, &record, nth as u64);
                 if written(&decoder).contains("canary") {
-                    kept.push(key.clone());
+                    kept.push(format!("{format} {case} {key}"));
                     break;
                 }
             }
         }
-        assert_eq!(kept, Vec::<String>::new(), "{format:?} {case}");
     }
+    assert_eq!(kept, Vec::<String>::new());
 }
 
 /// TRJ-3: a record that is nested deeper than any parser goes is one that makes no sense, and stops nothing.
 #[test]
 fn a_deeply_nested_record_is_passed_over() {
     for (format, _, path) in STREAMS {
-        let deep = format!("{{\"type\":\"user\",\"message\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        let deep =
+            format!("{{\"type\":\"user\",\"message\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
         for needs in [Needs::Usage, Needs::Everything] {
             let mut decoder = Decoder::new(format, path);
             decoder.line(deep.as_bytes(), 0, needs, &mut |_| ());
