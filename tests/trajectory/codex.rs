@@ -261,3 +261,18 @@ fn a_total_that_begins_anew_beyond_the_old_one_is_whole() {
     ];
     assert_eq!(inputs(&lines), [6000, 400]);
 }
+
+/// 6.2: threads that have nothing to do with one another, with equal numbers at equal times, count each.
+#[test]
+fn equal_numbers_of_two_threads_count_each() {
+    let mut events = Vec::new();
+    for id in [ID, OTHER] {
+        let lines: String = [header(0, id, ""), count(900, 1000, 1000)]
+            .iter()
+            .map(|line| line.replace('\'', "\"") + "\n")
+            .collect();
+        let path = format!("2026/11/30/rollout-2026-11-30T10-00-00-{id}.jsonl");
+        events.extend(drive::whole(Format::Codex, &path, &[], lines.as_bytes(), Needs::Usage).1);
+    }
+    assert_eq!(reckon::sums(&events), (2000, 400, 200, 2));
+}
