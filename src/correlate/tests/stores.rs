@@ -51,6 +51,9 @@ fn a_store_inside_another_one_is_not_elsewhere() {
     let facts = facts([own(1, "a", 10.0, 20.0, "/s"), own(2, "b", 10.0, 20.0, "/s/below")]);
     assert_eq!(claimants(&in_store(15.5, "/s"), &facts), ["a", "b"]);
     assert_eq!(claimants(&in_store(15.5, "/s/below"), &facts), ["a", "b"]);
+    // One whose name begins alike lies beside it.
+    let beside = super::facts([own(1, "a", 10.0, 20.0, "/s"), own(2, "b", 10.0, 20.0, "/s2")]);
+    assert_eq!(attribute(&in_store(15.5, "/s2"), &beside), by_inference(2));
 }
 
 /// COR-4: a harness with a store of its own has it before its record begins, too.
