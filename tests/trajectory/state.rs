@@ -87,7 +87,6 @@ fn the_state_of_a_long_session_is_small() {
             }
         }
         largest = largest.max(written(&decoder).len());
-        println!("{format:?} {case}: {largest} bytes");
         assert!(largest <= 24 * 1024, "{format:?} {case}: {largest} bytes of state");
     }
 }
