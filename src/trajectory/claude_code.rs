@@ -125,7 +125,7 @@ impl Reader {
         let at = row.timestamp().and_then(|text| Wall::parse_rfc3339(text).ok());
         let uuid = row.uuid();
         if self.root.is_empty() {
-            self.root = row.session_id().unwrap_or_default().to_owned();
+            self.root = row.session_id().and_then(record::short).unwrap_or_default().to_owned();
             if !self.agent {
                 told.session.id.clone_from(&self.root);
             }
@@ -215,7 +215,7 @@ impl Reader {
         let model = row.model().filter(|model| !model.is_empty()).map(str::to_owned);
         let key = call.0.clone();
         told.call(at, row.uuid(), Call { key, model, tokens: Some(tokens), cost_usd: None });
-        self.call = Some(call);
+        self.call = Some(call).filter(|(key, _)| record::short(key).is_some());
     }
 
     /// A running total of the session's cost, its sub-agents and what it was forked from included. What a

@@ -63,7 +63,7 @@ impl Read for Reader {
             told.session.title = Some(name);
         }
         if self.workspace.is_none() {
-            self.workspace = plain(&text, "cwd");
+            self.workspace = plain(&text, "cwd").filter(|cwd| cwd.len() <= 4096);
         }
     }
 

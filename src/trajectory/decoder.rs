@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::format::{Format, Reader};
 use super::layout::{Row, Watermark};
 use super::model::{Event, Needs, Oddities, Session};
+use super::record::short;
 use super::told::Told;
 
 /// Reads the records of one stream.
@@ -102,5 +103,10 @@ impl Decoder {
         let Self { session, oddities, reader, .. } = self;
         let mut told = Told { session, needs, oddities, place, rank: 0, emit };
         work(reader.get(), &mut told);
+        // What is that long is no id, and would be written down at each commit.
+        if short(&session.id).is_none() {
+            session.id.clear();
+        }
+        session.parent.take_if(|parent| short(&parent.id).is_none());
     }
 }

@@ -39,7 +39,10 @@ fn directory(cwd: &str) -> String {
 }
 
 /// So many of the latest messages are remembered; only the last one is ever written again.
-const REMEMBERED: usize = 64;
+const MESSAGES: usize = 8;
+
+/// So many of the latest answers of tools are remembered.
+const ANSWERS: usize = 64;
 
 /// So many calls of one message are remembered.
 const CALLS: usize = 1024;
@@ -192,7 +195,7 @@ impl Reader {
         if id.len() <= LONGEST {
             self.messages.push_back(message);
         }
-        if self.messages.len() > REMEMBERED {
+        if self.messages.len() > MESSAGES {
             self.messages.pop_front();
         }
     }
@@ -229,7 +232,7 @@ impl Reader {
             return false;
         }
         self.answered.push_back(call.to_owned());
-        if self.answered.len() > REMEMBERED {
+        if self.answered.len() > ANSWERS {
             self.answered.pop_front();
         }
         true

@@ -229,7 +229,10 @@ fn tool_result(update: &Value, at: Option<Wall>, id: Option<&str>, told: &mut To
 /// What a turn used, a model at a time.
 fn turn(update: &Value, at: Option<Wall>, id: Option<&str>, told: &mut Told<'_>) {
     let Some(usage) = update.get("usage") else { return };
-    let prompt = text(update, &["prompt_id"]).or(id).unwrap_or_default().to_owned();
+    let prompt = match text(update, &["prompt_id"]).or(id) {
+        Some(prompt) => prompt.to_owned(),
+        None => format!("{}@{}", told.session.id, told.place),
+    };
     let models = usage.get("modelUsage").and_then(Value::as_object).filter(|models| !models.is_empty());
     let Some(models) = models else {
         let call = Call { key: prompt, model: None, tokens: Some(tokens(usage)), cost_usd: cost(usage) };

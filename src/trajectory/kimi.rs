@@ -4,6 +4,8 @@
 //! `context.append_*`, `agent.message.appended`): only what the context is made of is told. A fork begins
 //! with the parent's lines up to a record `forked`: what stands before it is no usage of the fork.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -11,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{at, items, milliseconds, number, object, seconds, text};
+use super::record::{at, items, milliseconds, number, object, seconds, short, text};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -59,6 +61,9 @@ fn held(path: &str) -> Option<String> {
         _ => None,
     }
 }
+
+/// A fork notes itself down about when it is made.
+const NEAR: Duration = Duration::from_secs(5);
 
 /// What is remembered between records.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -114,7 +119,7 @@ impl Read for Reader {
             // The lines before it are a copy, whatever the state beside them says.
             told.session.started_at = None;
             told.session.last_at = None;
-            if self.forked.is_none_or(|made| at.is_none_or(|at| at.0 >= made.0 - 5_000_000)) {
+            if self.forked.is_none_or(|made| at.is_none_or(|at| at >= made - NEAR)) {
                 self.forked = None;
             }
         }
@@ -215,13 +220,13 @@ impl Reader {
         let id = text(event, &["uuid"]);
         match text(event, &["type"]).unwrap_or_default() {
             "step.begin" => {
-                id.unwrap_or_default().clone_into(&mut self.step);
+                id.and_then(short).unwrap_or_default().clone_into(&mut self.step);
                 self.calls = 0;
             }
             "step.end" => {
                 // Before there were `usage.record`s, a step's end said what it used.
                 if self.calls == 0 {
-                    id.unwrap_or_default().clone_into(&mut self.step);
+                    id.and_then(short).unwrap_or_default().clone_into(&mut self.step);
                     self.usage(event, at, told);
                 }
                 self.step.clear();

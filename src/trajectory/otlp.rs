@@ -263,6 +263,7 @@ impl Spans {
             ("gen_ai.conversation.id", &self.trace.session),
         ]
         .into_iter()
+        .chain(provider(&self.trace.agent).map(|name| ("gen_ai.provider.name", name)))
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect()
     }
@@ -320,6 +321,19 @@ pub fn envelope(resource: &[(&str, &str)], version: &str) -> (String, &'static s
         "{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":[{{\"scope\":{scope},\"spans\":["
     );
     (head, "]}]}]}")
+}
+
+/// The provider as far as the agent tells it by being that provider's own. The conventions ask for the best
+/// that is known, though another model may stand behind an address; of an agent for any provider nothing is.
+fn provider(agent: &str) -> Option<&'static str> {
+    Some(match agent {
+        "claude-code" => "anthropic",
+        "codex" => "openai",
+        "gemini" | "antigravity" => "gcp.gemini",
+        "grok" => "x_ai",
+        "vibe" => "mistral_ai",
+        _ => return None,
+    })
 }
 
 /// The agent's own id of an event, else its place.

@@ -14,6 +14,14 @@ pub(super) fn text<'a>(record: &'a Value, keys: &[&str]) -> Option<&'a str> {
     at(record, keys)?.as_str()
 }
 
+/// Longer texts are no names and no ids.
+const LONGEST_NAME: usize = 256;
+
+/// A text that may be remembered: a name or an id, and not a text of the transcript.
+pub(super) fn short(text: &str) -> Option<&str> {
+    (text.len() <= LONGEST_NAME).then_some(text)
+}
+
 /// The whole number at a path of keys; a negative one is none.
 pub(super) fn number(record: &Value, keys: &[&str]) -> Option<u64> {
     at(record, keys)?.as_u64()

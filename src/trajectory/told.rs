@@ -1,7 +1,15 @@
 //! Where a reader puts what it learns from a record.
 
+use sha2::{Digest, Sha256};
+
 use super::model::{Call, Event, Needs, Oddities, Session, What};
 use crate::base::Wall;
+
+/// A longer name of a model, and a longer path, is none: both are kept, and written down.
+const LONGEST_MODEL: usize = 256;
+const LONGEST_PATH: usize = 4096;
+/// A longer key of a call is replaced by its hash.
+const LONGEST_KEY: usize = 512;
 
 /// One agent's records, read in their order. A reader's state holds no text of the transcript, and every
 /// field of it has a default, so that an older state can be read.
@@ -61,7 +69,7 @@ impl Told<'_> {
 
     /// The records name a working directory: the first one counts.
     pub(super) fn cwd(&mut self, cwd: &str) {
-        if self.session.cwd.is_none() && !cwd.is_empty() {
+        if self.session.cwd.is_none() && (1..=LONGEST_PATH).contains(&cwd.len()) {
             self.session.cwd = Some(cwd.to_owned());
         }
     }
@@ -78,7 +86,7 @@ impl Told<'_> {
 
     /// This model is in use from here on.
     pub(super) fn model(&mut self, at: Option<Wall>, model: &str) {
-        if model.is_empty() || self.session.model.as_deref() == Some(model) {
+        if !(1..=LONGEST_MODEL).contains(&model.len()) || self.session.model.as_deref() == Some(model) {
             return;
         }
         self.session.model = Some(model.to_owned());
@@ -88,8 +96,17 @@ impl Told<'_> {
         self.event(at, None, What::Model { model: model.to_owned() });
     }
 
-    /// A model call. One that used nothing and cost nothing is none.
-    pub(super) fn call(&mut self, at: Option<Wall>, id: Option<&str>, call: Call) {
+    /// A model call. One that used nothing and cost nothing is none; what came from the cache is a part of the
+    /// prompt side, whatever the agent says (USE-1).
+    pub(super) fn call(&mut self, at: Option<Wall>, id: Option<&str>, mut call: Call) {
+        if let Some(tokens) = &mut call.tokens {
+            tokens.cached = tokens.cached.min(tokens.input);
+        }
+        if call.key.len() > LONGEST_KEY {
+            let hash = Sha256::digest(&call.key);
+            call.key = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        }
+        call.model = call.model.filter(|model| (1..=LONGEST_MODEL).contains(&model.len()));
         let nothing = call.tokens.is_none_or(|tokens| tokens == super::Tokens::default());
         if nothing && call.cost_usd.is_none() {
             return;

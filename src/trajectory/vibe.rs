@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{instant, items, milliseconds, number, object, text};
+use super::record::{instant, items, milliseconds, number, object, short, text};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -66,7 +66,7 @@ impl Read for Reader {
         if told.session.started_at.is_none() {
             told.seen(instant(meta.get("start_time")));
         }
-        self.model = text(&meta, &["config", "model_name"]).map(str::to_owned);
+        self.model = text(&meta, &["config", "model_name"]).and_then(short).map(str::to_owned);
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
@@ -86,7 +86,7 @@ impl Read for Reader {
             "action_result" => {
                 let result = payload.get("result").unwrap_or(&Value::Null);
                 if let (Some(action), Some(usage)) =
-                    (text(payload, &["action_id"]), result.pointer("/result/usage"))
+                    (text(payload, &["action_id"]).and_then(short), result.pointer("/result/usage"))
                 {
                     self.finish(told);
                     self.pending =

@@ -244,3 +244,35 @@ fn a_held_file_names_its_thread() {
         assert_eq!(held(other), None, "{other}");
     }
 }
+
+/// 6.2, steipete/CodexBar#2193: a sub-agent whose own total begins at nothing and is at once beyond what its parent
+/// had reached is counted whole: its first total is no more than its latest call.
+#[test]
+fn a_total_that_begins_anew_beyond_the_old_one_is_whole() {
+    let spawned =
+        format!(",'source':{{'subagent':{{'thread_spawn':{{'parent_thread_id':'{OTHER}','depth':1}}}}}}");
+    let lines = [
+        header(500, ID, &spawned),
+        header(501, OTHER, ""),
+        count(502, 5000, 5000),
+        count(1800, 6000, 6000),
+        count(1900, 6000, 6000),
+        count(2800, 6400, 400),
+    ];
+    assert_eq!(inputs(&lines), [6000, 400]);
+}
+
+/// 6.2: threads that have nothing to do with one another, with equal numbers at equal times, count each.
+#[test]
+fn equal_numbers_of_two_threads_count_each() {
+    let mut events = Vec::new();
+    for id in [ID, OTHER] {
+        let lines: String = [header(0, id, ""), count(900, 1000, 1000)]
+            .iter()
+            .map(|line| line.replace('\'', "\"") + "\n")
+            .collect();
+        let path = format!("2026/11/30/rollout-2026-11-30T10-00-00-{id}.jsonl");
+        events.extend(drive::whole(Format::Codex, &path, &[], lines.as_bytes(), Needs::Usage).1);
+    }
+    assert_eq!(reckon::sums(&events), (2000, 400, 200, 2));
+}

@@ -204,3 +204,15 @@ fn mangled_files_stop_nothing() {
         );
     }
 }
+
+/// USE-3: turns that state no identity are still turns of their own.
+#[test]
+fn turns_without_an_identity_count_each() {
+    let line = r#"{"params":{"update":{"sessionUpdate":"turn_completed","usage":{"inputTokens":5,"outputTokens":2}}}}"#;
+    let read = |session: &str| {
+        let lines = format!("{line}\n{line}\n");
+        whole(Format::Grok, &format!("c/{session}/updates.jsonl"), &[], lines.as_bytes(), Needs::Usage).1
+    };
+    let both: Vec<Event> = read("S").into_iter().chain(read("T")).collect();
+    assert_eq!(spent(&both), (4, harnessd::trajectory::Tokens { input: 20, cached: 0, output: 8 }));
+}

@@ -142,3 +142,18 @@ fn mangled_files_stop_nothing() {
     let (lines, state) = (data("kimi", "fork/wire.jsonl"), data("kimi", "fork/state.json"));
     mangled(Format::Kimi, "w/s/agents/main/wire.jsonl", &[("../../state.json", &state)], &lines, 2000);
 }
+
+/// TRJ-3: a time beyond all measure in the session's state stops nothing.
+#[test]
+fn a_fork_of_any_time_is_read() {
+    for made in [i64::MIN / 1000, i64::MAX / 1000] {
+        let state = format!(r#"{{"forkedFrom":"session_a","createdAt":{made}}}"#);
+        let lines = br#"{"type":"forked","time":1000}
+{"type":"usage.record","model":"m","usage":{"inputOther":1,"output":1},"time":3000}
+"#;
+        let documents: &[(&str, &[u8])] = &[("../../state.json", state.as_bytes())];
+        let path = "w/session_x/agents/main/wire.jsonl";
+        let events = whole(Format::Kimi, path, documents, lines, Needs::Usage).1;
+        assert_eq!(events.len(), usize::from(made < 0), "{made}");
+    }
+}

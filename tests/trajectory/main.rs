@@ -22,4 +22,5 @@ mod qwen;
 mod reckon;
 mod recorded;
 mod rows;
+mod state;
 mod vibe;

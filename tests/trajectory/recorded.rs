@@ -77,3 +77,30 @@ pub(crate) fn served(calls: usize, input: u64, cached: u64, output: u64) -> (usi
     let many = calls as u64;
     (calls, Tokens { input: many * input, cached: many * cached, output: many * output })
 }
+
+/// USE-1: what came from the cache is a part of the prompt side, also where an agent states more.
+#[test]
+fn cached_tokens_are_no_more_than_the_input() {
+    let (_, gemini) = made(
+        Format::Gemini,
+        "p/chats/session-x.jsonl",
+        &[r#"{"id":"m","type":"gemini","tokens":{"input":5,"output":1,"cached":9,"total":6},"model":"x"}"#],
+    );
+    let (_, qwen) = made(
+        Format::Qwen,
+        "-w/chats/s.jsonl",
+        &[
+            r#"{"uuid":"a","type":"assistant","usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"totalTokenCount":6,"cachedContentTokenCount":9}}"#,
+        ],
+    );
+    let (_, copilot) = made(
+        Format::Copilot,
+        "s/events.jsonl",
+        &[
+            r#"{"type":"session.usage_record","id":"b","data":{"usage":{"inputTokens":5,"outputTokens":1,"cacheReadTokens":9}}}"#,
+        ],
+    );
+    for events in [gemini, qwen, copilot] {
+        assert!(events.contains(r#""tokens":{"input":5,"cached":5,"output":1}"#), "{events}");
+    }
+}

@@ -95,3 +95,14 @@ fn evidence_is_of_one_session() {
     let other = Found { id: "t".to_owned(), ..session(15.5) };
     assert_eq!(attribute(&other, &facts), by_inference(1));
 }
+
+/// COR-8: evidence for a run that has nothing to do with the place, where nobody else claims it, makes it nobody's;
+/// and where others exclude one another, they are those who are named.
+#[test]
+fn evidence_of_elsewhere_names_nobody_who_is_here() {
+    let away = Window { workdir: Some("/v".to_owned()), ..run(2, "b", 10.0, 20.0) };
+    let alone = knowing(facts([away.clone()]), [known(2, Pid)]);
+    assert_eq!(attribute(&session(11.0), &alone), Attribution::Nobody);
+    let crowd = knowing(facts([run(1, "a", 10.0, 20.0), away, run(3, "c", 10.0, 20.0)]), [known(2, Pid)]);
+    assert_eq!(claimants(&session(11.0), &crowd), ["a", "c"]);
+}

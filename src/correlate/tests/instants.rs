@@ -55,3 +55,14 @@ fn an_instant_of_two_runs_is_nobodys() {
     let facts = super::facts([run(1, "a", 10.0, 20.2), run(2, "a", 20.7, 40.0)]);
     assert_eq!(of(20.0, &[1], &facts), None);
 }
+
+/// COR-7: an instant at which an earlier run of the harness, to which the session does not belong, went on too is
+/// nobody's, also if a later one had begun.
+#[test]
+fn an_instant_of_an_older_run_that_goes_on_is_nobodys() {
+    let facts = facts([run(2, "a", 5.0, 50.0), run(1, "a", 10.0, 20.0)]);
+    for seconds in [15.5, 20.5] {
+        assert_eq!(of(seconds, &[1], &facts), None, "{seconds}");
+    }
+    assert_eq!(of(30.5, &[2], &facts), Some(id(2)));
+}

@@ -227,6 +227,8 @@ fn two_runs_of_one_harness_at_once_are_not_told_apart() {
     let facts = facts([run(1, "a", 10.0, 20.0), run(2, "a", 12.0, 18.0)]);
     assert_eq!(claimants(&session(15.5), &facts), ["a"]);
     assert_eq!(attribute(&session(11.5), &facts), by_inference(1));
+    let long = super::facts([run(1, "a", 10.0, 100.0), run(2, "a", 20.0, 30.0)]);
+    assert_eq!(attribute(&session(80.5), &long), by_inference(1), "long after the later one has ended");
 }
 
 /// COR-1: the answer for one session is that for many.

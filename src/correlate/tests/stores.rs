@@ -51,6 +51,9 @@ fn a_store_inside_another_one_is_not_elsewhere() {
     let facts = facts([own(1, "a", 10.0, 20.0, "/s"), own(2, "b", 10.0, 20.0, "/s/below")]);
     assert_eq!(claimants(&in_store(15.5, "/s"), &facts), ["a", "b"]);
     assert_eq!(claimants(&in_store(15.5, "/s/below"), &facts), ["a", "b"]);
+    // One whose name begins alike lies beside it.
+    let beside = super::facts([own(1, "a", 10.0, 20.0, "/s"), own(2, "b", 10.0, 20.0, "/s2")]);
+    assert_eq!(attribute(&in_store(15.5, "/s2"), &beside), by_inference(2));
 }
 
 /// COR-4: a harness with a store of its own has it before its record begins, too.
@@ -91,4 +94,14 @@ fn a_store_without_directories_is_shared_by_all_who_write_to_it() {
     let mut unrecorded = facts;
     unrecorded.since.insert(name("b"), super::at(14.0));
     assert_eq!(claimants(&session(11.5), &unrecorded), ["a", "b"]);
+}
+
+/// COR-4: whoever works where such a store lies may write to it too, though its directory is another one's.
+#[test]
+fn who_works_where_a_store_without_directories_lies_is_a_claimant() {
+    let store = "/w/.crush/crush.db";
+    let place = StorePlace { cwd: Some("/v".to_owned()), ..named(store) };
+    let away = Window { workdir: Some("/v".to_owned()), stores: vec![place], ..run(1, "a", 10.0, 20.0) };
+    let found = Found { cwd: Some("/v".to_owned()), ..in_store(15.5, store) };
+    assert_eq!(claimants(&found, &facts([away, run(2, "b", 10.0, 20.0)])), ["a", "b"]);
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::base::Wall;
 use crate::trajectory::classify::classify;
 use crate::trajectory::model::What;
-use crate::trajectory::record::{items, text};
+use crate::trajectory::record::{items, short, text};
 use crate::trajectory::told::Told;
 
 /// Calls of tools whose state was told before their result, and whether they failed.
@@ -88,6 +88,7 @@ fn message(message: &Value, at: Option<Wall>, states: &mut States, told: &mut To
     let kind = text(message, &["type"]).unwrap_or_default();
     let failure = |keys: &[&str]| text(message, keys).map(|words| What::Error { message: words.to_owned() });
     let call = text(message, &["call_id"]);
+    let known = call.and_then(short);
     match kind {
         "token_count" | "thread_settings_applied" => (),
         "error" | "stream_error" => {
@@ -98,12 +99,12 @@ fn message(message: &Value, at: Option<Wall>, states: &mut States, told: &mut To
             told.event(at, None, failure(&["error", "message"]).unwrap_or_else(|| other(kind)));
         }
         "exec_command_end" => {
-            states.extend(call.zip(exit(message)).map(|(call, code)| (call.to_owned(), code != 0)));
+            states.extend(known.zip(exit(message)).map(|(call, code)| (call.to_owned(), code != 0)));
             told.event(at, call, other(kind));
         }
         "patch_apply_end" => {
             let success = message.get("success").and_then(Value::as_bool);
-            states.extend(call.zip(success).map(|(call, success)| (call.to_owned(), !success)));
+            states.extend(known.zip(success).map(|(call, success)| (call.to_owned(), !success)));
             told.event(at, call, other(kind));
         }
         "item_completed" => completed(message.get("item").unwrap_or(&Value::Null), at, states, told),
@@ -123,7 +124,7 @@ fn completed(item: &Value, at: Option<Wall>, states: &mut States, told: &mut Tol
         Some("completed") => exit(item).map(|code| code != 0).or(Some(false)),
         _ => None,
     };
-    states.extend(id.zip(failed).map(|(id, failed)| (id.to_owned(), failed)));
+    states.extend(id.and_then(short).zip(failed).map(|(id, failed)| (id.to_owned(), failed)));
     if kind == "CollabAgentToolCall" && text(item, &["tool"]) == Some("spawn_agent") {
         for agent in items(item, &["receiver_agents"]) {
             let named = |key| text(agent, &[key]).map(str::to_owned);

@@ -32,8 +32,11 @@ impl Totals {
 
     /// `last` is what the agent says that the latest call used.
     pub(super) fn count(&mut self, total: Tokens, last: Option<Tokens>) -> Counted {
+        // A total that is no more than the latest call has nothing before it.
+        let anew = last == Some(total);
         let base = match self.before.replace(total) {
-            Some(before) if size(before) <= size(total) => before,
+            Some(before) if before == total => before,
+            Some(before) if size(before) <= size(total) && !(anew && size(before) > 0) => before,
             Some(_) => {
                 self.rank += 1;
                 Tokens::default()
