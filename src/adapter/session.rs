@@ -27,8 +27,24 @@ pub enum Session<'a> {
 #[derive(Debug, Default)]
 pub(super) struct ToldSession {
     pub(super) words: Vec<String>,
+    /// What stands for those words where a command is shown: ids of sessions are withheld unless its harness
+    /// lets them be listed (TRJ-6), and a new one is another one each time (RUN-6).
+    pub(super) shown: Vec<String>,
     /// The id of the session that it will work in, where it is told one.
     pub(super) id: Option<String>,
+}
+
+/// What stands for the id of a session.
+const SHOWN_SESSION: &str = "<session>";
+
+impl ToldSession {
+    /// A word as it may be shown.
+    pub(super) fn masked(&self, word: String) -> String {
+        match self.words.iter().position(|told| *told == word) {
+            Some(at) => self.shown[at].clone(),
+            None => word,
+        }
+    }
 }
 
 impl Invocation<'_> {
@@ -97,7 +113,9 @@ impl Adapter {
             "fresh" => Some(fresh),
             _ => None,
         };
+        let hidden = |hole: &str| value(hole).map(|_| SHOWN_SESSION);
+        let shown = words.iter().map(|word| expand(word, hidden)).collect();
         let words = words.iter().map(|word| expand(word, value)).collect();
-        Ok(ToldSession { words, id: id.map(str::to_owned) })
+        Ok(ToldSession { words, shown, id: id.map(str::to_owned) })
     }
 }

@@ -136,7 +136,7 @@ impl Adapter {
                 let mut args = plain_args(wanted)?;
                 take_documents(&mut told.json_args, &mut args);
                 words.push_all(told.words());
-                words.push_all(told_session.words);
+                words.push_all(told_session.words.iter().cloned());
                 words.push_all(args);
             }
             Some(prompt) => {
@@ -148,7 +148,7 @@ impl Adapter {
                     options.args.splice(0..0, outcome.args.iter().cloned());
                     report = Some(outcome.format.clone());
                 }
-                options.args.splice(0..0, told_session.words);
+                options.args.splice(0..0, told_session.words.iter().cloned());
                 // Of one flag given twice an agent may heed the last alone.
                 let (shared, alone): (JsonVariables, JsonVariables) =
                     options.json_args.into_iter().partition(|(flag, _)| told.json_args.contains_key(flag));
@@ -179,6 +179,7 @@ impl Adapter {
         let json = told.json_env.keys().cloned().collect();
         env.extend(told.json_env.into_iter().map(|(name, value)| (name, value.to_string())));
         let Words { argv, shown } = words;
+        let shown = shown.into_iter().map(|word| told_session.masked(word)).collect();
         bounded(&argv, &env)?;
         let (session, documents) = (told_session.id, told.documents);
         Ok(Synthesis { argv, shown: masked(shown), env, json, stdin, documents, report, session })

@@ -13,7 +13,7 @@ use crate::config::Harness;
 use crate::launch::{Surroundings, peer};
 use crate::store::Store;
 use crate::supervisor::Ticket;
-use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted};
+use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted, Warning, told_warnings};
 use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, TrajectoriesView, UsageView};
 
 /// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.
@@ -34,7 +34,7 @@ pub(super) struct Desk {
     live: BTreeSet<RunId>,
     harnesses: Vec<Arc<Harness>>,
     around: Arc<Surroundings>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl Desk {
@@ -108,7 +108,8 @@ fn with(store: &Store, asks: Asks, desk: &Desk, around: &Circumstances) -> Resul
             json(&views.first())
         }
         Asks::Trajectories { wanted, limit } => {
-            let mut listed: TrajectoriesView = inquiry.trajectories(&wanted, desk.warnings.clone())?;
+            let mut listed: TrajectoriesView = 
+                inquiry.trajectories(&wanted, told_warnings(desk.warnings.iter().cloned(), &declared))?;
             listed.trajectories.truncate(limit);
             listed.excluded.truncate(limit);
             json(&listed)

@@ -149,6 +149,19 @@ impl Store {
         self.stay_in_place()
     }
 
+    /// Remembers once more where the transcripts of runs lie, in a store that was begun anew under them.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn keep_trails(&mut self, trails: &[(RunId, Trail)]) -> Result<(), StoreError> {
+        if trails.is_empty() {
+            return Ok(());
+        }
+        self.write(false, |transaction| {
+            trails.iter().try_for_each(|(run, trail)| write_trail(transaction, *run, trail))
+        })
+    }
+
     /// Remembers when harnesses that are new to this store were first configured: before that it knows
     /// nothing of them (COR-4). Of others that are configured no more and have left nothing it forgets that.
     ///

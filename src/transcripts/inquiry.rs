@@ -3,10 +3,11 @@
 //! Invariant: of a harness that does not let its trajectories be read (`harvest`) no session, no exclusion and
 //! no log is told here; what it used is.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chrono_tz::Tz;
 
+use super::follow::Warning;
 use super::survey::{Circumstances, Credited, Survey, opaque_id};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
@@ -40,6 +41,26 @@ impl Declared {
             peer,
         }
     }
+}
+
+/// What looks found odd, as it may be told: the name of a file in a store may hold the id of a session, so it
+/// stands for itself only where every harness that uses the store lets its trajectories be read (TRJ-6).
+#[must_use]
+pub fn told_warnings(
+    warnings: impl IntoIterator<Item = Warning>,
+    declared: &BTreeMap<HarnessName, Declared>,
+) -> Vec<String> {
+    let open = |store: &str| {
+        let uses = |one: &&Declared| one.peer.stores.iter().any(|place| place.path == store);
+        let mut users = declared.values().filter(uses).peekable();
+        users.peek().is_some() && users.all(|one| one.harvest)
+    };
+    let told = |warning: Warning| match &warning.store {
+        Some(store) if !open(store) => Warning { path: store.clone(), ..warning }.to_string(),
+        _ => warning.to_string(),
+    };
+    let told: BTreeSet<String> = warnings.into_iter().map(told).collect();
+    told.into_iter().collect()
 }
 
 /// Somebody asks.

@@ -186,6 +186,9 @@ fn what_is_not_harvested_is_withheld() {
     let session = file.file_stem().unwrap().to_str().unwrap();
     let refused = home.harnessd(&["trajectory", session, "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&refused.err).unwrap()["error"]["code"], "not_harvested");
+    for asked in [&["show", &run][..], &["show", &run, "--json"], &["runs", "--json"], &["list", "--json"]] {
+        assert!(!home.ok(asked).out.contains(session), "{asked:?}");
+    }
     home.configure(&config(&home, "harvest = true"));
     home.ok(&["reload"]);
     let shown = home.ok(&["show", &run, "--json"]).json();

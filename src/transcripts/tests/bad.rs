@@ -154,7 +154,7 @@ struct Locked;
 
 impl Cursors for Locked {
     fn of(&self, _: Format, _: &StorePlace) -> Result<Vec<Cursor>, Warning> {
-        Err(Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned() })
+        Err(Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned(), store: None })
     }
 }
 
@@ -168,7 +168,7 @@ fn without_its_account_a_follower_reads_nothing() {
         run.to = Some(world.at(1000));
         world.follower = Follower::over(Box::new(Locked));
         let look = world.look(std::slice::from_ref(&run));
-        let warnings = vec![Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned() }];
+        let warnings = vec![Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned(), store: None }];
         assert_eq!(look, Look { warnings, ..Look::default() });
     }
 }
