@@ -282,7 +282,9 @@ impl Daemon {
         self.following.busy = false;
         let runs = std::mem::take(&mut self.following.looking);
         let stale = std::mem::take(&mut self.following.stale);
-        let Some((follower, look)) = found.filter(|_| !stale) else { return self.look_again(&runs, Came::Lost, &[]) };
+        let Some((follower, look)) = found.filter(|_| !stale) else {
+            return self.look_again(&runs, Came::Lost, &[]);
+        };
         for warning in look.warnings {
             self.following.warn(warning);
         }

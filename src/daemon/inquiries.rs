@@ -19,6 +19,9 @@ use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, Trajectories
 /// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.
 const MOST_BYTES: usize = MAX_LINE / 2;
 
+/// What stands around an answer in its line.
+const ENVELOPE: usize = 1024;
+
 /// What is asked.
 pub(super) enum Asks {
     Runs(Vec<Run>),
@@ -72,8 +75,19 @@ impl Daemon {
     }
 }
 
-/// Answers.
+/// Answers, unless that would be more than a line of the protocol holds.
 pub(super) fn answer(asks: Asks, desk: &Desk) -> Result<Value, ErrorBody> {
+    let value = found(asks, desk)?;
+    let size = value.to_string().len();
+    if size > MAX_LINE - ENVELOPE {
+        let message = format!("the answer has {size} bytes, {MAX_LINE} are allowed");
+        return Err(ErrorBody::new(ErrorCode::TooLarge, message)
+            .help("ask for less: of one harness, since a later time, or with a smaller `limit`"));
+    }
+    Ok(value)
+}
+
+fn found(asks: Asks, desk: &Desk) -> Result<Value, ErrorBody> {
     let around = desk.around();
     match Store::open_read(desk.state()) {
         Ok(Some(store)) => with(&store, asks, desk, &around),
@@ -108,8 +122,13 @@ fn with(store: &Store, asks: Asks, desk: &Desk, around: &Circumstances) -> Resul
             json(&views.first())
         }
         Asks::Trajectories { wanted, limit } => {
-            let mut listed: TrajectoriesView = 
-                inquiry.trajectories(&wanted, told_warnings(desk.warnings.iter().cloned(), &declared))?;
+            let mut warnings = told_warnings(desk.warnings.iter().cloned(), &declared);
+            let mut room = MOST_BYTES;
+            warnings.retain(|warning| {
+                room = room.saturating_sub(warning.len());
+                room > 0
+            });
+            let mut listed: TrajectoriesView = inquiry.trajectories(&wanted, warnings)?;
             listed.trajectories.truncate(limit);
             listed.excluded.truncate(limit);
             json(&listed)

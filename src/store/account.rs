@@ -15,7 +15,7 @@ mod keep;
 
 pub(super) use ask::{CALLS, SESSIONS, call, session};
 #[cfg(test)]
-pub(super) use ask::{CURSORS, UNSETTLED, of_calls, of_sessions};
+pub(super) use ask::{CALLS_OF, CURSORS, UNSETTLED, of_calls, of_sessions};
 #[cfg(test)]
 pub(super) use facts::WINDOWS;
 pub(super) use facts::evidence;
@@ -217,6 +217,14 @@ impl Store {
     /// If the store cannot be read.
     pub fn calls(&self, query: &AccountQuery) -> Result<Vec<CallRow>, StoreError> {
         self.read(|connection| ask::calls(connection, query))
+    }
+
+    /// The calls of one session that are not before an instant, by time.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn calls_of(&self, session: &SessionRow, from: Wall) -> Result<Vec<CallRow>, StoreError> {
+        self.read(|connection| ask::calls_of(connection, session, from))
     }
 
     /// All that attribution goes by; `home`, `now`, `daemon_started` and which windows are `live` are the

@@ -30,9 +30,7 @@ impl Cursors for Account {
                 return Err(unreadable(error));
             }
         };
-        account
-            .cursors(format, store)
-            .map_err(unreadable)
+        account.cursors(format, store).map_err(unreadable)
     }
 }
 

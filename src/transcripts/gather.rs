@@ -54,7 +54,15 @@ impl Source<'_> {
 
 impl<'a> Gather<'a> {
     pub(super) fn new(now: Wall, warned: &'a mut BTreeSet<Warning>) -> Self {
-        Self { look: Look::default(), now, store: None, failed: false, warned, calls: HashMap::new(), room: ROOM }
+        Self {
+            look: Look::default(),
+            now,
+            store: None,
+            failed: false,
+            warned,
+            calls: HashMap::new(),
+            room: ROOM,
+        }
     }
 
     /// Says something odd, once a follower.

@@ -154,18 +154,26 @@ impl Inquiry<'_> {
         Ok(UsageView { rows, total })
     }
 
-    /// What a run that began then has used so far.
+    /// What runs, each with its start, have used so far.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn spent(&self, run: RunId, from: Wall) -> Result<Usage, StoreError> {
-        let query = AccountQuery { cwd: None, from: Some(from - super::SLACK), to: None };
-        let survey = self.survey(&query)?;
-        let calls = self.store.calls(&query)?;
-        let mut spent = Usage::default();
+    pub fn spent(&self, runs: &[(RunId, Wall)]) -> Result<BTreeMap<RunId, Usage>, StoreError> {
+        let mut spent: BTreeMap<RunId, Usage> =
+            runs.iter().map(|(run, _)| (*run, Usage::default())).collect();
+        let Some(from) = runs.iter().map(|(_, from)| *from - super::SLACK).min() else { return Ok(spent) };
+        let survey = self.survey(&AccountQuery { cwd: None, from: Some(from), to: None })?;
+        // It is asked every few seconds: what the rest of the fleet did is not read for it.
+        let mut calls = Vec::new();
+        for one in survey.sessions() {
+            if matches!(&one.whose, Attribution::To(of) if of.iter().any(|(run, _)| spent.contains_key(run)))
+            {
+                calls.extend(self.store.calls_of(&one.row, from)?);
+            }
+        }
         survey.count(&calls, |counted| {
-            if counted.window.run == run {
-                spent.add(&counted.usage);
+            if let Some(sum) = spent.get_mut(&counted.window.run) {
+                sum.add(&counted.usage);
             }
         });
         Ok(spent)

@@ -171,7 +171,9 @@ mod tests {
         for id in ["0190c3f1-7a3c-4f5e-9d2b-000000000001", "ses_01J", "20261130_1", "a.b:c"] {
             assert!(is_plain(id), "{id}");
         }
-        for id in ["", "--dangerously-skip-permissions", "../x", "/etc/passwd", "a b", "a\u{1b}[2J", ".hidden"] {
+        for id in
+            ["", "--dangerously-skip-permissions", "../x", "/etc/passwd", "a b", "a\u{1b}[2J", ".hidden"]
+        {
             assert!(!is_plain(id), "{id}");
         }
     }
