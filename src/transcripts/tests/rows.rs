@@ -198,7 +198,7 @@ fn a_database_is_left_as_it_was() {
 fn what_is_no_database_of_the_agent_is_said() {
     let (mut database, run) = Database::new();
     let path = database.world.store.join("other.db");
-    let hour = std::time::Duration::from_secs(3600);
+    let hour = Duration::from_secs(3600);
     let run = Subject { from: run.from - hour, to: Some(database.world.at(1000) - hour), ..run };
     let said = |database: &mut Database| {
         let mut run = run.clone();
