@@ -21,7 +21,7 @@ mod telling;
 use std::time::Duration;
 
 pub use follow::{Follower, Look, Subject, Warning};
-pub use inquiry::{Declared, Inquiry};
+pub use inquiry::{Declared, Inquiry, told_warnings};
 pub use listing::Wanted;
 pub use own::{Own, OwnSession, own_sessions};
 pub use read::{ReadError, SessionPlace, read_session};

@@ -14,7 +14,7 @@ use crate::config::{Configuration, Harness};
 use crate::host::run_lock::RunLocks;
 use crate::launch::peer;
 use crate::store::Store;
-use crate::transcripts::{Circumstances, Declared, Inquiry, settle};
+use crate::transcripts::{Circumstances, Declared, Inquiry, settle, told_warnings};
 use crate::wire::{ErrorBody, ErrorCode, Op, StatusView, TrajectoriesView};
 
 /// The store with what a question about it needs.
@@ -34,6 +34,7 @@ impl Account {
         fresh: bool,
     ) -> Result<Option<Self>, Failure> {
         let state = context.state_dir();
+        let declared = configuration.map(|found| declared(context, found)).unwrap_or_default();
         let mut warnings = Vec::new();
         let mut started = None;
         match context.client() {
@@ -49,13 +50,12 @@ impl Account {
             }
             Err(Failure::Said(ErrorBody { code: ErrorCode::NoDaemon, .. })) if fresh => {
                 let now = crate::host::clock::now().wall;
-                warnings.extend(settle(&state, now)?.iter().map(ToString::to_string));
+                warnings = told_warnings(settle(&state, now)?, &declared);
             }
             // Of another version, or silent: the account is what it is.
             Err(_) => {}
         }
         let Some(store) = Store::open_read(&state)? else { return Ok(None) };
-        let declared = configuration.map(|found| declared(context, found)).unwrap_or_default();
         let around = Circumstances::present(&context.home, started, live(&store, &state, started)?);
         Ok(Some(Self { store, declared, around, warnings }))
     }

@@ -34,8 +34,8 @@ impl Output {
 
     /// Prints a value as JSON.
     pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        serde_json::to_writer_pretty(&mut self.out, value).map_err(io::Error::from)?;
-        self.line("")
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        self.line(&plain(text))
     }
 
     /// Prints a line.
@@ -83,6 +83,24 @@ fn shown(at: Wall, zone: Tz) -> String {
     at.utc().with_timezone(&zone).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
+/// JSON lets the second block of control characters stand as they are; terminals may obey them. A break of
+/// lines stands between values only.
+pub(super) fn plain(json: String) -> String {
+    let obeyed = |c: char| c.is_control() && c != '\n';
+    if !json.contains(obeyed) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        if obeyed(c) {
+            safe.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
 /// The text, or a dash.
 pub(super) fn or_dash(text: Option<impl ToString>) -> String {
     text.map_or_else(|| "-".to_owned(), |text| text.to_string())
@@ -92,11 +110,25 @@ pub(super) fn or_dash(text: Option<impl ToString>) -> String {
 pub(super) fn print_failure(failure: &Failure, json: bool) {
     let body = failure.body();
     let text = if json {
-        format!("{}\n", serde_json::json!({ "error": body }))
+        format!("{}\n", plain(serde_json::json!({ "error": body }).to_string()))
     } else {
         let help = body.help.iter().map(|help| format!("  help: {help}\n"));
         std::iter::once(format!("error: {}\n", body.message)).chain(help).collect()
     };
     // With stderr closed nobody can be told; the exit status still says it.
     let _told = io::stderr().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    /// What an agent wrote moves no terminal, and is the same for whoever parses it.
+    #[test]
+    fn json_holds_no_control_character() {
+        let value = serde_json::json!({"cwd": "/a\u{9b}2J\u{7f}\u{1b}[2J\n"});
+        let text = plain(serde_json::to_string_pretty(&value).unwrap());
+        assert_eq!(text, "{\n  \"cwd\": \"/a\\u009b2J\\u007f\\u001b[2J\\n\"\n}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
 }

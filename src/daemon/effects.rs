@@ -6,7 +6,7 @@ use tracing::{info, warn};
 
 use super::output::Output;
 use super::state::{Asker, Daemon, Live, Main};
-use crate::base::{HarnessName, Outcome, RunId, Trigger};
+use crate::base::{HarnessName, Outcome, RunId, Trigger, Wall};
 use crate::config::Harness;
 use crate::host::logs::{self, LogWriter};
 use crate::host::process::{SpawnError, spawn_into};
@@ -47,12 +47,15 @@ impl Daemon {
                     other => rest.push(other),
                 }
             }
-            self.note_ends(&records);
+            let over = ends(&records);
             ended.extend(records.iter().filter_map(|record| match record {
                 Record::RunEnded(run) | Record::Skipped(run) => Some(run.harness.clone()),
                 _ => None,
             }));
             self.commit(records);
+            if !over.is_empty() {
+                self.transcripts_end(&over);
+            }
             for effect in rest {
                 self.perform(effect);
             }
@@ -70,16 +73,6 @@ impl Daemon {
         // After the starts, none of which has to wait for it.
         for harness in ended {
             self.prune(&harness);
-        }
-    }
-
-    /// Transcripts of runs that are over are looked at once more.
-    fn note_ends(&mut self, records: &[Record]) {
-        let now = Self::now();
-        for record in records {
-            if let Record::RunEnded(run) = record {
-                self.following.ended(run.id, run.ended_at.unwrap_or(now.wall), now.mono);
-            }
         }
     }
 
@@ -276,6 +269,17 @@ impl Daemon {
             None => {}
         }
     }
+}
+
+/// The runs that are over, whose transcripts are looked at once more.
+pub(super) fn ends(records: &[Record]) -> Vec<(RunId, Wall)> {
+    let end = |record: &Record| match record {
+        Record::RunEnded(run) | Record::RunLost(run) => {
+            run.started_at.and(run.ended_at).map(|at| (run.id, at))
+        }
+        _ => None,
+    };
+    records.iter().filter_map(end).collect()
 }
 
 fn log_event(kind: &EventKind) {

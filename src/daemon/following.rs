@@ -4,7 +4,7 @@
 //! is committed as one transaction before anybody hears of it, and a follower whose progress could not be
 //! committed is thrown away. Harnesses whose agents keep nothing that is understood wake nobody up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use tracing::warn;
@@ -15,7 +15,7 @@ use crate::base::{HarnessName, Mono, RunId, Wall};
 use crate::config::Budget;
 use crate::correlate::Known;
 use crate::lifecycle::Overspent;
-use crate::store::Progress;
+use crate::store::{Progress, SessionRow};
 use crate::supervisor;
 use crate::trajectory::{Event, Format, Needs};
 use crate::transcripts::{Follower, Look, Subject, Warning};
@@ -44,6 +44,8 @@ struct Followed {
     to: Option<Wall>,
     begun: Mono,
     due: Mono,
+    /// What it has used may have changed since it was last held against its budget.
+    unweighed: bool,
 }
 
 /// What became of a look.
@@ -67,8 +69,12 @@ pub(super) struct Following {
     /// The runs of that look, and whether it is the last one for them.
     looking: Vec<(RunId, bool)>,
     runs: BTreeMap<RunId, Followed>,
+    /// What the look that is under way brings is not to be recorded: the store is another one by now.
+    stale: bool,
     /// What the runs' own outputs said of their sessions, until it is committed.
     known: Vec<Known>,
+    /// When that is tried again.
+    known_again: Option<Mono>,
     warned: BTreeSet<Warning>,
 }
 
@@ -90,7 +96,8 @@ impl Following {
     pub(super) fn begin(&mut self, run: RunId, harness: HarnessName, trail: Trail, from: Wall, now: Mono) {
         if trail.format.as_deref().is_some_and(|name| name.parse::<Format>().is_ok()) {
             let due = now + FIRST[0];
-            self.runs.insert(run, Followed { harness, trail, from, to: None, begun: now, due });
+            let followed = Followed { harness, trail, from, to: None, begun: now, due, unweighed: true };
+            self.runs.insert(run, followed);
         }
     }
 
@@ -124,9 +131,25 @@ impl Following {
         self.known.push(Known { run, format, session, evidence: Evidence::Output });
     }
 
-    /// What looks found odd, in words.
-    pub(super) fn warnings(&self) -> Vec<String> {
-        self.warned.iter().map(ToString::to_string).collect()
+    /// Budgets may be others by now.
+    pub(super) fn reconsider(&mut self, now: Mono) {
+        for run in self.runs.values_mut() {
+            run.unweighed = true;
+            run.due = if run.due == LATER { LATER } else { run.due.min(now + SOON) };
+        }
+    }
+
+    /// The store is another one: what was read is not in it. Tells where the runs' transcripts are, which it
+    /// is to know.
+    pub(super) fn start_over(&mut self) -> Vec<(RunId, Trail)> {
+        self.follower = None;
+        self.stale = !self.looking.is_empty();
+        self.runs.iter().map(|(run, followed)| (*run, followed.trail.clone())).collect()
+    }
+
+    /// What looks found odd.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.warned.iter().cloned().collect()
     }
 
     fn warn(&mut self, warning: Warning) {
@@ -157,19 +180,61 @@ impl Daemon {
         }
     }
 
-    /// Looks at what is due, unless a look is under way.
-    pub(super) fn follow(&mut self) {
-        if self.store_trouble.is_some() || self.handover.is_some() {
+    /// Runs are over. One that another process ran, or an earlier daemon, is followed from now on.
+    pub(super) fn transcripts_end(&mut self, ends: &[(RunId, Wall)]) {
+        let now = Self::now().mono;
+        for (run, to) in ends {
+            self.following.ended(*run, *to, now);
+        }
+        let unknown = ends.iter().any(|(run, _)| !self.following.runs.contains_key(run));
+        if !unknown || self.store_trouble.is_some() {
             return;
         }
-        if !self.following.known.is_empty() {
-            let known = std::mem::take(&mut self.following.known);
-            let progress = Progress { known, ..Progress::default() };
-            if let Err(cause) = self.store.commit_progress(&progress) {
-                warn!(%cause, "whose sessions these are is not recorded");
+        match self.store.unsettled() {
+            Ok(unsettled) => {
+                for one in unsettled.into_iter().filter(|one| ends.iter().any(|(run, _)| *run == one.run)) {
+                    let Some(to) = one.to.filter(|_| !self.following.runs.contains_key(&one.run)) else {
+                        continue;
+                    };
+                    self.following.begin(one.run, one.harness, one.trail, one.from, now);
+                    self.following.ended(one.run, to, now);
+                }
+            }
+            Err(cause) => warn!(%cause, "it cannot be told whether transcripts are read"),
+        }
+    }
+
+    /// Commits what the outputs of runs said. Where that fails it is kept, and tried again.
+    fn keep_known(&mut self, now: Mono) {
+        if self.following.known.is_empty() || self.following.known_again.is_some_and(|at| at > now) {
+            return;
+        }
+        let known = std::mem::take(&mut self.following.known);
+        let progress = Progress { known, ..Progress::default() };
+        self.following.known_again = None;
+        if let Err(cause) = self.store.commit_progress(&progress) {
+            warn!(%cause, "whose sessions these are cannot be recorded yet");
+            self.following.known = progress.known;
+            self.following.known_again = Some(now + SELDOM);
+        } else {
+            for known in &progress.known {
+                if let Some(followed) = self.following.runs.get_mut(&known.run) {
+                    followed.unweighed = true;
+                }
             }
         }
+    }
+
+    /// Looks at what is due, unless a look is under way.
+    pub(super) fn follow(&mut self) {
+        if self.store_trouble.is_some() {
+            return;
+        }
         let now = Self::now().mono;
+        self.keep_known(now);
+        if self.handover.is_some() {
+            return;
+        }
         if self.following.deadline().is_none_or(|at| at > now) {
             return;
         }
@@ -221,7 +286,10 @@ impl Daemon {
     pub(super) fn looked(&mut self, found: Option<(Box<Follower>, Look)>) {
         self.following.busy = false;
         let runs = std::mem::take(&mut self.following.looking);
-        let Some((follower, look)) = found else { return self.look_again(&runs, Came::Lost) };
+        let stale = std::mem::take(&mut self.following.stale);
+        let Some((follower, look)) = found.filter(|_| !stale) else {
+            return self.look_again(&runs, Came::Lost, &[]);
+        };
         for warning in look.warnings {
             self.following.warn(warning);
         }
@@ -229,12 +297,18 @@ impl Daemon {
             && let Err(cause) = self.store.commit_progress(&look.progress)
         {
             warn!(%cause, "what agents wrote cannot be recorded yet; it is read again");
-            return self.look_again(&runs, Came::Lost);
+            return self.look_again(&runs, Came::Lost, &[]);
         }
         self.following.follower = Some(follower);
-        let kept = if look.progress.calls.is_empty() { Vec::new() } else { self.kept(&runs) };
-        let events = placed(look.events, &look.progress);
-        self.look_again(&runs, if look.more { Came::InPart } else { Came::Whole });
+        for (run, _) in &runs {
+            if let Some(followed) = self.following.runs.get_mut(run) {
+                followed.unweighed |= !look.progress.is_empty();
+            }
+        }
+        let kept = self.kept(&runs);
+        let events = self.placed(look.events, &look.progress);
+        let came = if look.more { Came::InPart } else { Came::Whole };
+        self.look_again(&runs, came, &look.progress.settled);
         if !kept.is_empty() || !events.is_empty() {
             // No look before this is answered, so that events come in their order.
             self.following.busy = true;
@@ -244,11 +318,12 @@ impl Daemon {
     }
 
     /// Says when the runs of a look are looked at again.
-    fn look_again(&mut self, runs: &[(RunId, bool)], came: Came) {
+    fn look_again(&mut self, runs: &[(RunId, bool)], came: Came, settled: &[RunId]) {
         let now = Self::now().mono;
         for (run, last) in runs {
+            let over = came == Came::Whole && settled.contains(run);
             // In the foreground nobody comes after this one, and to wait for a disk would be for ever.
-            if *last && (came == Came::Whole || came == Came::Lost && self.foreground) {
+            if *last && (over || came != Came::InPart && self.foreground) {
                 self.following.runs.remove(run);
                 continue;
             }
@@ -258,16 +333,33 @@ impl Daemon {
             let next = match came {
                 Came::InPart => now,
                 Came::Lost => now + SELDOM,
+                Came::Whole if *last => now + SELDOM,
                 Came::Whole => early.unwrap_or(now + if kept { SOON } else { SELDOM }),
             };
             followed.due = followed.due.min(next);
         }
     }
 
-    /// Those of the runs that go on and have a budget, with their starts.
+    /// Those of the runs that go on, have a budget and are to be held against it, with their starts.
     fn kept(&self, runs: &[(RunId, bool)]) -> Vec<(RunId, Wall)> {
         let kept = runs.iter().filter(|(run, _)| self.budget(*run) != Budget::default());
-        kept.filter_map(|(run, _)| Some((*run, self.following.runs.get(run)?.from))).collect()
+        let followed = kept.filter_map(|(run, _)| Some((*run, self.following.runs.get(run)?)));
+        followed.filter(|(_, one)| one.unweighed).map(|(run, one)| (run, one.from)).collect()
+    }
+
+    /// Events with where their sessions lie: whatever tells one has grown, so its row is among the progress.
+    fn placed(&self, events: Vec<(RunId, String, Event)>, progress: &Progress) -> Vec<Placed> {
+        let mut rows: HashMap<&str, Vec<&SessionRow>> = HashMap::new();
+        for row in progress.sessions.iter().filter(|_| !events.is_empty()) {
+            rows.entry(&row.id).or_default().push(row);
+        }
+        let placed = |(run, id, event): (RunId, String, Event)| {
+            let trail = &self.following.runs.get(&run)?.trail;
+            let own = |row: &&&SessionRow| trail.stores.iter().any(|store| store.path == row.store);
+            let row = rows.get(id.as_str())?.iter().find(own)?;
+            Some(Placed { run, format: row.format, store: row.store.clone(), id, event })
+        };
+        events.into_iter().filter_map(placed).collect()
     }
 
     /// Takes whose the events of a look are, and what runs with a budget have used.
@@ -282,25 +374,14 @@ impl Daemon {
             }
         }
         for (run, usage) in spent {
+            if let Some(followed) = self.following.runs.get_mut(&run) {
+                followed.unweighed = false;
+            }
             if let Some(overspent) = overspent(self.budget(run), &usage) {
                 self.feed(supervisor::Event::Overspent { run, overspent });
             }
         }
     }
-}
-
-/// Events with where their sessions lie: whatever tells one has grown, so its row is among the progress.
-fn placed(events: Vec<(RunId, String, Event)>, progress: &Progress) -> Vec<Placed> {
-    let row = |id: &str| progress.sessions.iter().find(|row| row.id == id);
-    let places: BTreeMap<String, (Format, String)> = events
-        .iter()
-        .filter_map(|(_, id, _)| row(id).map(|row| (id.clone(), (row.format, row.store.clone()))))
-        .collect();
-    let placed = |(run, id, event): (RunId, String, Event)| {
-        let (format, store) = places.get(&id)?.clone();
-        Some(Placed { run, format, store, id, event })
-    };
-    events.into_iter().filter_map(placed).collect()
 }
 
 /// By what a budget is crossed.

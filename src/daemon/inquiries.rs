@@ -14,7 +14,7 @@ use crate::config::Harness;
 use crate::launch::{Surroundings, peer};
 use crate::store::Store;
 use crate::supervisor::Ticket;
-use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted};
+use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted, Warning, told_warnings};
 use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, TrajectoriesView, UsageView};
 
 /// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.
@@ -22,6 +22,8 @@ const MOST_BYTES: usize = MAX_LINE / 2;
 
 /// So long a question waits for what ended runs have left to be read.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// What stands around an answer in its line.
+const ENVELOPE: usize = 1024;
 
 /// What is asked.
 pub(super) enum Asks {
@@ -59,7 +61,7 @@ pub(super) struct Desk {
     live: BTreeSet<RunId>,
     harnesses: Vec<Arc<Harness>>,
     around: Arc<Surroundings>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl Desk {
@@ -122,8 +124,19 @@ impl Daemon {
     }
 }
 
-/// Answers.
+/// Answers, unless that would be more than a line of the protocol holds.
 pub(super) fn answer(asks: Asks, desk: &Desk) -> Result<Value, ErrorBody> {
+    let value = found(asks, desk)?;
+    let size = value.to_string().len();
+    if size > MAX_LINE - ENVELOPE {
+        let message = format!("the answer has {size} bytes, {MAX_LINE} are allowed");
+        return Err(ErrorBody::new(ErrorCode::TooLarge, message)
+            .help("ask for less: of one harness, since a later time, or with a smaller `limit`"));
+    }
+    Ok(value)
+}
+
+fn found(asks: Asks, desk: &Desk) -> Result<Value, ErrorBody> {
     let around = desk.around();
     match Store::open_read(desk.state()) {
         Ok(Some(store)) => with(&store, asks, desk, &around),
@@ -158,7 +171,13 @@ fn with(store: &Store, asks: Asks, desk: &Desk, around: &Circumstances) -> Resul
             json(&views.first())
         }
         Asks::Trajectories { wanted, limit } => {
-            let mut listed: TrajectoriesView = inquiry.trajectories(&wanted, desk.warnings.clone())?;
+            let mut warnings = told_warnings(desk.warnings.iter().cloned(), &declared);
+            let mut room = MOST_BYTES;
+            warnings.retain(|warning| {
+                room = room.saturating_sub(warning.len());
+                room > 0
+            });
+            let mut listed: TrajectoriesView = inquiry.trajectories(&wanted, warnings)?;
             listed.trajectories.truncate(limit);
             listed.excluded.truncate(limit);
             json(&listed)

@@ -85,6 +85,10 @@ impl Daemon {
         let records: Vec<Record> = open.into_iter().chain(later).chain(settled).map(whole).collect();
         store.commit(&records)?;
         self.store = store;
+        let trails = self.following.start_over();
+        if let Err(cause) = self.store.keep_trails(&trails) {
+            warn!(%cause, "where agents keep their transcripts cannot be recorded");
+        }
         let notice = match replaced {
             Some(replaced) => replaced.to_string(),
             None => format!("{cause}: the one that is there now holds what was still known"),

@@ -97,6 +97,7 @@ impl Daemon {
     /// Keeps what the shell itself needs of a configuration that comes into force.
     pub(super) fn take_over(&mut self, configuration: &Configuration) {
         self.config.files.clone_from(&configuration.files);
+        self.following.reconsider(Self::now().mono);
         let around = Arc::make_mut(&mut self.around);
         around.scrub = configuration.registry.scrub().into_iter().map(str::to_owned).collect();
         let settings = &configuration.daemon;

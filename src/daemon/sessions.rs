@@ -12,7 +12,7 @@ use crate::host::clock;
 use crate::launch::{Chosen, LaunchError, Prepared, Surroundings, prepare};
 use crate::store::StoreError;
 use crate::supervisor::{Event, Ticket, Wish};
-use crate::transcripts::{Own, own_sessions};
+use crate::transcripts::{Own, OwnSession, own_sessions};
 use crate::wire::{ErrorBody, ErrorCode, Which};
 
 /// A start in a session that is still to be found.
@@ -50,8 +50,8 @@ fn last(harness: &Harness, run: RunId, around: &Surroundings) -> (Chosen, Option
     match own(&harness.name, around) {
         Err(cause) => afresh(format!("its last session cannot be told ({cause})")),
         Ok(Own { sessions, runs }) => match sessions.into_iter().next() {
-            Some(session) if session.gone => {
-                afresh(format!("session `{}`, its last one, is gone", session.opaque))
+            Some(OwnSession { opaque, unfit: Some(why), .. }) => {
+                afresh(format!("session `{opaque}`, its last one, cannot go on ({why})"))
             }
             Some(session) => (Chosen::Resume(session.id), None),
             None if runs.iter().all(|earlier| *earlier == run) => (Chosen::Fresh, None),
@@ -95,8 +95,8 @@ pub(super) fn find(sought: &Sought, state: &Utf8Path, home: &Utf8Path) -> Result
             }
         }
     };
-    if found.gone {
-        let message = format!("session `{}` of `{harness}` is gone: its files are not there", found.opaque);
+    if let Some(why) = found.unfit {
+        let message = format!("session `{}` of `{harness}` cannot go on: {why}", found.opaque);
         return Err(unknown(message).help("start it without it"));
     }
     Ok(if *fork { Wish::Fork(found.id) } else { Wish::Resume(found.id) })

@@ -3,6 +3,8 @@
 //! Invariant: of an event nothing that was said is told, no argument and no target (CTL-12), and only what the
 //! rules of attribution give to the run (COR-7).
 
+use std::collections::BTreeMap;
+
 use super::inquiries::Desk;
 use crate::base::{RunId, Wall};
 use crate::store::Store;
@@ -23,19 +25,18 @@ pub(super) struct Placed {
 /// What is known of a look now.
 #[derive(Default)]
 pub(super) struct Weighed {
-    pub(super) spent: Vec<(RunId, Usage)>,
+    pub(super) spent: BTreeMap<RunId, Usage>,
     /// The events of runs, with their times.
     pub(super) events: Vec<(Option<Wall>, TrajectoryEvent)>,
 }
 
-/// What cannot be told is left out: the next look asks again for sums, and an event is no record.
+/// What cannot be told is left out: sums are asked for again after the next look, and an event is no record.
 pub(super) fn weigh(kept: &[(RunId, Wall)], events: Vec<Placed>, desk: &Desk) -> Weighed {
     let Ok(Some(store)) = Store::open_read(desk.state()) else { return Weighed::default() };
     let around = desk.around();
     let declared = desk.declared();
     let inquiry = Inquiry { store: &store, declared: &declared, around: &around };
-    let spent = kept.iter().filter_map(|(run, from)| Some((*run, inquiry.spent(*run, *from).ok()?)));
-    let spent = spent.collect();
+    let spent = if kept.is_empty() { BTreeMap::new() } else { inquiry.spent(kept).unwrap_or_default() };
     let ids = events.iter().map(|one| (one.format, one.store.clone(), one.id.clone())).collect();
     let from = events.iter().filter_map(|one| one.event.at).min();
     let events = match inquiry.owners(&ids, from) {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use tracing::{info, warn};
 
 use super::answers::{self, Answers};
+use super::effects::ends;
 use super::inquiries::{self, Asks, Desk};
 use super::lost::{closed, end_stale};
 use super::recording::sweep;
@@ -32,7 +33,7 @@ use crate::launch::{
 use crate::loader::{self, Selection};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
-use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source};
+use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Record, Run, Source};
 
 /// At most so many threads; each waits for a disk or a lock, not for a core.
 const MOST: usize = 16;
@@ -400,7 +401,10 @@ impl Daemon {
             Answer::Prepared { run, stale, prepared } => {
                 self.workers.prepared(run);
                 self.end_stale_groups(&stale);
-                self.commit(stale.into_iter().map(closed).collect());
+                let closed: Vec<Record> = stale.into_iter().map(closed).collect();
+                let over = ends(&closed);
+                self.commit(closed);
+                self.transcripts_end(&over);
                 self.start(run, prepared.map(|boxed| *boxed));
             }
             Answer::Withdrawn { harness, trouble: Some(cause) } => {

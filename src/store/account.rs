@@ -15,7 +15,7 @@ mod keep;
 
 pub(super) use ask::{CALLS, SESSIONS, call, session};
 #[cfg(test)]
-pub(super) use ask::{CURSORS, UNSETTLED, of_calls, of_sessions};
+pub(super) use ask::{CALLS_OF, CURSORS, UNSETTLED, of_calls, of_sessions};
 #[cfg(test)]
 pub(super) use facts::WINDOWS;
 pub(super) use facts::evidence;
@@ -149,6 +149,19 @@ impl Store {
         self.stay_in_place()
     }
 
+    /// Remembers once more where the transcripts of runs lie, in a store that was begun anew under them.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn keep_trails(&mut self, trails: &[(RunId, Trail)]) -> Result<(), StoreError> {
+        if trails.is_empty() {
+            return Ok(());
+        }
+        self.write(false, |transaction| {
+            trails.iter().try_for_each(|(run, trail)| write_trail(transaction, *run, trail))
+        })
+    }
+
     /// Remembers when harnesses that are new to this store were first configured: before that it knows
     /// nothing of them (COR-4). Of others that are configured no more and have left nothing it forgets that.
     ///
@@ -204,6 +217,14 @@ impl Store {
     /// If the store cannot be read.
     pub fn calls(&self, query: &AccountQuery) -> Result<Vec<CallRow>, StoreError> {
         self.read(|connection| ask::calls(connection, query))
+    }
+
+    /// The calls of one session that are not before an instant, by time.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn calls_of(&self, session: &SessionRow, from: Wall) -> Result<Vec<CallRow>, StoreError> {
+        self.read(|connection| ask::calls_of(connection, session, from))
     }
 
     /// All that attribution goes by; `home`, `now`, `daemon_started` and which windows are `live` are the

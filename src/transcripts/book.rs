@@ -266,6 +266,12 @@ impl Book {
         }
     }
 
+    /// A run is settled.
+    pub(super) fn forget(&mut self, run: RunId) {
+        self.runs.remove(&run);
+        self.known.retain(|(of, _, _)| *of != run);
+    }
+
     /// A look is over: tells the sessions that have grown, and lets go of what has not.
     pub(super) fn close(&mut self, gather: &mut Gather<'_>) {
         self.fetched = None;

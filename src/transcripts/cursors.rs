@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use camino::Utf8PathBuf;
 
 use super::follow::Warning;
-use crate::store::{Cursor, Store};
+use crate::store::{Cursor, Store, StoreError};
 use crate::trajectory::Format;
 use crate::wire::StorePlace;
 
@@ -27,13 +27,15 @@ impl Cursors for Account {
             Ok(Some(account)) => account,
             Ok(None) => return Ok(Vec::new()),
             Err(error) => {
-                return Err(Warning { path: error.path.into(), message: error.problem.to_string() });
+                return Err(unreadable(error));
             }
         };
-        account
-            .cursors(format, store)
-            .map_err(|error| Warning { path: error.path.into(), message: error.problem.to_string() })
+        account.cursors(format, store).map_err(unreadable)
     }
+}
+
+fn unreadable(error: StoreError) -> Warning {
+    Warning { path: error.path.into(), message: error.problem.to_string(), store: None }
 }
 
 /// Nothing is read yet.

@@ -60,7 +60,10 @@ impl Look<'_, '_, '_> {
             match self.follow(path, stamps) {
                 Ok(true) => {}
                 Ok(false) => return false,
-                Err(problem) => self.gather.unreadable(problem),
+                Err(problem) => {
+                    self.gather.unreadable(problem);
+                    self.gather.failed = true;
+                }
             }
         }
         true

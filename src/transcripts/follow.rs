@@ -19,6 +19,9 @@ use crate::wire::{Evidence, StorePlace, Trail};
 /// The agent's clock and the kernel's may differ by so much from the daemon's (COR-1).
 pub(super) const SLACK: Duration = Duration::from_secs(2);
 
+/// So long after its end what a run has left is tried to be read.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 /// A run whose transcripts are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
@@ -53,6 +56,8 @@ pub struct Warning {
     pub path: String,
     /// What is wrong with it.
     pub message: String,
+    /// The store that it is in, if it is of one.
+    pub store: Option<String>,
 }
 
 /// What one look brought.
@@ -119,6 +124,7 @@ impl Follower {
         let mut unread: BTreeSet<RunId> = BTreeSet::new();
         let mut missing: BTreeSet<&str> = BTreeSet::new();
         for ((format, path), (place, subjects)) in stores {
+            gather.store = Some(path.to_owned());
             match is_there(format, path) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -127,6 +133,7 @@ impl Follower {
                 }
                 Err(problem) => {
                     gather.unreadable(problem);
+                    unread.extend(impatient(&subjects, now));
                     continue;
                 }
             }
@@ -135,30 +142,42 @@ impl Follower {
                 match Book::open(format, place, self.cursors.as_ref()) {
                     Ok(book) => drop(self.books.insert(key.clone(), book)),
                     // Without its cursors everything would be told again.
-                    Err(Warning { path, message }) => {
-                        gather.warn(path, message);
+                    Err(warning) => {
+                        gather.store = None;
+                        gather.warn(warning.path, warning.message);
                         unread.extend(subjects.iter().map(|subject| subject.run));
                         continue;
                     }
                 }
             }
             let Some(book) = self.books.get_mut(&key) else { continue };
+            gather.failed = false;
             if !look_at(book, &subjects, self.cursors.as_ref(), &mut gather) {
                 gather.look.more = true;
                 unread.extend(subjects.iter().map(|subject| subject.run));
+            } else if gather.failed {
+                unread.extend(impatient(&subjects, now));
             }
         }
+        gather.store = None;
         for subject in
             subjects.iter().filter(|subject| subject.to.is_some() && !unread.contains(&subject.run))
         {
             say_missing(subject, &missing, &mut gather);
             for book in self.books.values_mut() {
-                book.runs.remove(&subject.run);
+                book.forget(subject.run);
             }
             gather.look.progress.settled.push(subject.run);
         }
         gather.look
     }
+}
+
+/// The runs for whose sake a store that cannot be read now is tried again: it may be locked, or on a disk that
+/// comes back. What was over for long is given up.
+fn impatient(subjects: &[&Subject], now: Wall) -> Vec<RunId> {
+    let recent = |subject: &&&Subject| subject.to.is_none_or(|to| now < to + PATIENCE);
+    subjects.iter().filter(recent).map(|subject| subject.run).collect()
 }
 
 /// Whether there is a store. What stands in its place otherwise is said.
@@ -192,6 +211,7 @@ fn look_at(book: &mut Book, subjects: &[&Subject], cursors: &dyn Cursors, gather
             let look = rows::Look { book, layout: &layout, subjects, cursors, gather };
             look.look().unwrap_or_else(|problem| {
                 gather.unreadable(problem);
+                gather.failed = true;
                 true
             })
         }

@@ -21,6 +21,10 @@ const MOST_WARNINGS: usize = 10_000;
 pub(super) struct Gather<'a> {
     pub(super) look: Look,
     pub(super) now: Wall,
+    /// The store that is looked at.
+    pub(super) store: Option<String>,
+    /// Something of it that may be a run's could not be read.
+    pub(super) failed: bool,
     warned: &'a mut BTreeSet<Warning>,
     /// Where the calls of this look stand: of one that is told again only the last form counts.
     calls: HashMap<(Format, String, String), usize>,
@@ -50,12 +54,21 @@ impl Source<'_> {
 
 impl<'a> Gather<'a> {
     pub(super) fn new(now: Wall, warned: &'a mut BTreeSet<Warning>) -> Self {
-        Self { look: Look::default(), now, warned, calls: HashMap::new(), room: ROOM }
+        Self {
+            look: Look::default(),
+            now,
+            store: None,
+            failed: false,
+            warned,
+            calls: HashMap::new(),
+            room: ROOM,
+        }
     }
 
     /// Says something odd, once a follower.
     pub(super) fn warn(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        let warning = Warning { path: path.into(), message: message.into() };
+        let store = self.store.clone();
+        let warning = Warning { path: path.into(), message: message.into(), store };
         if self.warned.len() < MOST_WARNINGS && self.warned.insert(warning.clone()) {
             self.look.warnings.push(warning);
         }

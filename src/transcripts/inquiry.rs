@@ -3,10 +3,11 @@
 //! Invariant: of a harness that does not let its trajectories be read (`harvest`) no session, no exclusion and
 //! no log is told here; what it used is.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chrono_tz::Tz;
 
+use super::follow::Warning;
 use super::survey::{Circumstances, Credited, Survey, opaque_id};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
@@ -43,6 +44,26 @@ impl Declared {
             warnings,
         }
     }
+}
+
+/// What looks found odd, as it may be told: the name of a file in a store may hold the id of a session, so it
+/// stands for itself only where every harness that uses the store lets its trajectories be read (TRJ-6).
+#[must_use]
+pub fn told_warnings(
+    warnings: impl IntoIterator<Item = Warning>,
+    declared: &BTreeMap<HarnessName, Declared>,
+) -> Vec<String> {
+    let open = |store: &str| {
+        let uses = |one: &&Declared| one.peer.stores.iter().any(|place| place.path == store);
+        let mut users = declared.values().filter(uses).peekable();
+        users.peek().is_some() && users.all(|one| one.harvest)
+    };
+    let told = |warning: Warning| match &warning.store {
+        Some(store) if !open(store) => Warning { path: store.clone(), ..warning }.to_string(),
+        _ => warning.to_string(),
+    };
+    let told: BTreeSet<String> = warnings.into_iter().map(told).collect();
+    told.into_iter().collect()
 }
 
 /// Somebody asks.
@@ -135,18 +156,26 @@ impl Inquiry<'_> {
         Ok(UsageView { rows, total })
     }
 
-    /// What a run that began then has used so far.
+    /// What runs, each with its start, have used so far.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn spent(&self, run: RunId, from: Wall) -> Result<Usage, StoreError> {
-        let query = AccountQuery { cwd: None, from: Some(from - super::SLACK), to: None };
-        let survey = self.survey(&query)?;
-        let calls = self.store.calls(&query)?;
-        let mut spent = Usage::default();
+    pub fn spent(&self, runs: &[(RunId, Wall)]) -> Result<BTreeMap<RunId, Usage>, StoreError> {
+        let mut spent: BTreeMap<RunId, Usage> =
+            runs.iter().map(|(run, _)| (*run, Usage::default())).collect();
+        let Some(from) = runs.iter().map(|(_, from)| *from - super::SLACK).min() else { return Ok(spent) };
+        let survey = self.survey(&AccountQuery { cwd: None, from: Some(from), to: None })?;
+        // It is asked every few seconds: what the rest of the fleet did is not read for it.
+        let mut calls = Vec::new();
+        for one in survey.sessions() {
+            if matches!(&one.whose, Attribution::To(of) if of.iter().any(|(run, _)| spent.contains_key(run)))
+            {
+                calls.extend(self.store.calls_of(&one.row, from)?);
+            }
+        }
         survey.count(&calls, |counted| {
-            if counted.window.run == run {
-                spent.add(&counted.usage);
+            if let Some(sum) = spent.get_mut(&counted.window.run) {
+                sum.add(&counted.usage);
             }
         });
         Ok(spent)

@@ -154,6 +154,11 @@ impl Inquiry<'_> {
         if found.is_empty() {
             found = (0..names.len()).filter(meant).collect();
         }
+        // What may not be told makes nothing ambiguous, and is not named.
+        if found.len() > 1 {
+            let open: Vec<usize> = found.iter().copied().filter(|at| self.is_open(*at, &survey)).collect();
+            if open.is_empty() { found.truncate(1) } else { found = open }
+        }
         match found.as_slice() {
             [] if self.declared.keys().any(|name| name.as_str() == id) => {
                 let message = format!("`{id}` is a harness, and no trajectory has that id");
@@ -254,13 +259,17 @@ impl Inquiry<'_> {
 
     /// The opaque ids that may be told.
     fn open_names(&self, survey: &Survey, names: &[String]) -> Vec<String> {
-        let told = |at: &usize| match &survey.sessions()[*at].whose {
+        let told = (0..names.len()).filter(|at| self.is_open(*at, survey));
+        told.map(|at| names[at].clone()).collect()
+    }
+
+    fn is_open(&self, at: usize, survey: &Survey) -> bool {
+        match &survey.sessions()[at].whose {
             Attribution::To(of) => of
                 .iter()
                 .any(|(run, _)| survey.window(*run).is_some_and(|window| self.harvested(&window.harness))),
             Attribution::Excluded { .. } | Attribution::Nobody => false,
-        };
-        (0..names.len()).filter(told).map(|at| names[at].clone()).collect()
+        }
     }
 }
 

@@ -2,16 +2,17 @@
 //!
 //! Invariant: the newest session of a directory is nobody's because of that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
-use sha2::{Digest, Sha256};
 
 use super::follow::{Follower, Subject};
+use super::survey::opaque_id;
 use crate::base::{HarnessName, RunId, Wall};
 use crate::correlate::{Attribution, Facts, Found};
+use crate::host::transcript::database::SessionDatabase;
 use crate::store::{AccountQuery, SessionRow, Store, StoreError};
-use crate::trajectory::{Format, Kinship, Layout, Needs};
+use crate::trajectory::{Database, Format, Kinship, Layout, Needs};
 
 /// The fewest characters of a session's id that name it.
 const LEAST_PART: usize = 4;
@@ -35,8 +36,8 @@ pub struct OwnSession {
     pub id: String,
     /// Its id in all output.
     pub opaque: String,
-    /// Its files are not there any more.
-    pub gone: bool,
+    /// Why its agent cannot go on with it.
+    pub unfit: Option<&'static str>,
 }
 
 impl OwnSession {
@@ -106,7 +107,8 @@ pub fn own_sessions(
         }
     }
     own.sort_by(|(one, _), (other, _)| other.cmp(one));
-    let sessions = own.into_iter().map(|(_, row)| told(&row)).collect();
+    let mut kept = BTreeMap::new();
+    let sessions = own.into_iter().map(|(_, row)| told(&row, &mut kept)).collect();
     Ok(Own { sessions, runs: starts.into_keys().collect() })
 }
 
@@ -120,17 +122,59 @@ fn found(row: &SessionRow) -> Found {
     }
 }
 
-fn told(row: &SessionRow) -> OwnSession {
+/// The sessions of databases, each database read once; none: it cannot be read, so nobody knows.
+type Kept = BTreeMap<(Format, String), Option<BTreeSet<String>>>;
+
+fn told(row: &SessionRow, kept: &mut Kept) -> OwnSession {
     let store = Utf8Path::new(&row.store);
     let gone = match row.format.layout() {
         Layout::Files(_) => !row.streams.iter().any(|stream| store.join(stream).exists()),
-        Layout::Database(_) => !store.exists(),
+        Layout::Database(layout) => {
+            let key = (row.format, row.store.clone());
+            let ids = kept.entry(key).or_insert_with(|| ids_of(store, &layout));
+            ids.as_ref().is_some_and(|ids| !ids.contains(&row.id))
+        }
     };
-    OwnSession { id: row.id.clone(), opaque: opaque(row.format, &row.store, &row.id), gone }
+    let unfit = match (is_plain(&row.id), gone) {
+        (false, _) => Some("its id is none that an agent can be told"),
+        (true, true) => Some("what its agent kept of it is not there"),
+        (true, false) => None,
+    };
+    OwnSession { id: row.id.clone(), opaque: opaque_id(row.format, &row.store, &row.id), unfit }
 }
 
-/// The id of a session in all output: it tells nothing of where the session lies (MCP-4).
-fn opaque(format: Format, store: &str, id: &str) -> String {
-    let digest = Sha256::digest(format!("{format}\0{store}\0{id}"));
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+/// An id is an argument of the agent, and it was the agent that wrote it: it is to be no option and no path.
+fn is_plain(id: &str) -> bool {
+    let within = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+    id.starts_with(|c: char| c.is_ascii_alphanumeric()) && id.chars().all(within)
+}
+
+fn ids_of(store: &Utf8Path, layout: &Database) -> Option<BTreeSet<String>> {
+    let mut ids = BTreeSet::new();
+    match SessionDatabase::open(store, layout) {
+        Ok(None) => Some(ids),
+        Ok(Some(database)) => {
+            let read = database.sessions(&mut |row| ids.extend((layout.head)(row).map(|head| head.id)));
+            read.is_ok().then_some(ids)
+        }
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_plain;
+
+    /// TRJ-8: what an agent wrote into its own transcript becomes no option of its next start.
+    #[test]
+    fn an_id_is_no_option_and_no_path() {
+        for id in ["0190c3f1-7a3c-4f5e-9d2b-000000000001", "ses_01J", "20261130_1", "a.b:c"] {
+            assert!(is_plain(id), "{id}");
+        }
+        for id in
+            ["", "--dangerously-skip-permissions", "../x", "/etc/passwd", "a b", "a\u{1b}[2J", ".hidden"]
+        {
+            assert!(!is_plain(id), "{id}");
+        }
+    }
 }

@@ -55,6 +55,7 @@ fn behind(cause: &StoreError) -> Warning {
     Warning {
         path: cause.path.to_string(),
         message: format!("what agents wrote since cannot be counted: {}", cause.problem),
+        store: None,
     }
 }
 

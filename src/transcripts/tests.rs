@@ -2,6 +2,7 @@
 //! records are written here by hand, so that it is the follower that is tested and not a reader.
 
 mod amid;
+mod asking;
 mod bad;
 mod claude;
 mod finding;

@@ -207,6 +207,9 @@ fn what_is_not_harvested_is_withheld() {
     let session = file.file_stem().unwrap().to_str().unwrap();
     let refused = home.harnessd(&["trajectory", session, "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&refused.err).unwrap()["error"]["code"], "not_harvested");
+    for asked in [&["show", &run][..], &["show", &run, "--json"], &["runs", "--json"], &["list", "--json"]] {
+        assert!(!home.ok(asked).out.contains(session), "{asked:?}");
+    }
     home.configure(&config(&home, "harvest = true"));
     home.ok(&["reload"]);
     let shown = home.ok(&["show", &run, "--json"]).json();
@@ -306,4 +309,50 @@ fn once_counts_what_its_agent_used() {
     let shown = home.ok(&["show", home.runs("job")[0]["id"].as_str().unwrap(), "--json"]).json();
     assert_eq!(usage_of(&shown["usage"]), json!({"input": 300, "cached": 120, "output": 30, "calls": 3}));
     assert_eq!(shown["sessions"][0]["evidence"], "exact: launch-id");
+}
+
+/// USE-2, LIF-9: a `once` that is killed beside a daemon leaves a run open; the daemon closes it at the next
+/// start of its harness, and reads what it wrote.
+#[test]
+fn what_a_killed_once_wrote_is_read_by_the_daemon() {
+    let mut home = home("harvest = true");
+    let hold = config(&home, "harvest = true").replace("prompt = \"3\"", "prompt = \"2 hold\"");
+    home.configure(&hold);
+    home.start_daemon();
+    let mut once = home.command(&["once", "job"]).spawn().unwrap();
+    let run = until("the run is recorded", || {
+        let runs = home.runs("job");
+        runs.first().and_then(|run| run["pid"].as_i64().map(|_| run["id"].as_str().unwrap().to_owned()))
+    });
+    let written = || {
+        let places = fs::read_dir(home.path(".claude/projects")).ok()?.next()?.ok()?.path();
+        let text = fs::read_to_string(fs::read_dir(places).ok()?.next()?.ok()?.path()).ok()?;
+        (text.matches("\"usage\"").count() == 2).then_some(())
+    };
+    until("the agent has written", written);
+    once.kill().unwrap();
+    once.wait().unwrap();
+    home.configure(&config(&home, "harvest = true"));
+    home.ok(&["reload"]);
+    home.ok(&["start", "job", "--wait"]);
+    let shown = settled(&home, &run, 2);
+    assert_eq!(shown["outcome"], "lost", "{shown}");
+}
+
+/// USE-2: a store that is removed under a run is begun anew with what its agent has written all along.
+#[test]
+fn a_store_that_is_made_again_counts_the_runs_that_go_on() {
+    let mut home = home("harvest = true");
+    let hold = config(&home, "harvest = true").replace("prompt = \"3\"", "prompt = \"3 hold\"");
+    home.configure(&hold);
+    home.start_daemon();
+    home.ok(&["start", "job"]);
+    let run = home.runs("job")[0]["id"].as_str().unwrap().to_owned();
+    settled(&home, &run, 3);
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        fs::remove_file(home.path(".local/state/harnessd").join(file)).unwrap();
+    }
+    home.ok(&["stop", "job", "--wait"]);
+    let shown = settled(&home, &run, 3);
+    assert_eq!(shown["sessions"][0]["evidence"], "exact: launch-id", "{shown}");
 }

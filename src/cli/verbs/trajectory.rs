@@ -8,7 +8,7 @@ use crate::cli::account::Account;
 use crate::cli::args::{TrajectoryArgs, TrajectoryFormat};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, plain};
 use crate::trajectory::{Event, Spans, envelope, text};
 use crate::transcripts::Telling;
 use crate::wire::{ErrorBody, ErrorCode};
@@ -120,20 +120,4 @@ fn as_otlp(telling: &Telling, page: &mut Page<'_>) -> Result<(), Failure> {
 /// A value in one line.
 fn json(value: &impl serde::Serialize) -> String {
     plain(serde_json::to_string(value).unwrap_or_default())
-}
-
-/// JSON lets the second block of control characters stand as they are; terminals may obey them.
-fn plain(json: String) -> String {
-    if !json.contains(char::is_control) {
-        return json;
-    }
-    let mut safe = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c.is_control() {
-            safe.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            safe.push(c);
-        }
-    }
-    safe
 }

@@ -36,6 +36,12 @@ pub(in crate::store) const CALLS: &str = "
     SELECT c.format, c.key, s.store, s.id, c.at, c.model, c.input, c.cached, c.output, c.cost_usd
     FROM calls AS c JOIN sessions AS s ON s.number = c.session";
 
+/// Of one session, through its index.
+pub(in crate::store) const CALLS_OF: &str = "
+    SELECT c.format, c.key, s.store, s.id, c.at, c.model, c.input, c.cached, c.output, c.cost_usd
+    FROM sessions AS s JOIN calls AS c ON c.session = s.number
+    WHERE s.format = ?1 AND s.store = ?2 AND s.id = ?3 AND c.at >= ?4 ORDER BY c.at";
+
 pub(super) fn cursors(
     connection: &Connection,
     format: Format,
@@ -105,6 +111,16 @@ pub(in crate::store) fn session(row: &Row<'_>) -> Result<SessionRow, StoreProble
 pub(super) fn calls(connection: &Connection, query: &AccountQuery) -> Result<Vec<CallRow>, StoreProblem> {
     let (sql, values) = of_calls(query);
     many(connection, &sql, values, call)
+}
+
+pub(super) fn calls_of(
+    connection: &Connection,
+    session: &SessionRow,
+    from: Wall,
+) -> Result<Vec<CallRow>, StoreProblem> {
+    let SessionRow { format, store, id, .. } = session;
+    let texts = [format.as_str(), store, id].map(|text| Value::from(text.to_owned()));
+    many(connection, CALLS_OF, texts.into_iter().chain([Value::from(from.0)]).collect(), call)
 }
 
 /// Reads a row of [`CALLS`].

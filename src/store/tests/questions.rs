@@ -181,6 +181,8 @@ fn questions_are_answered_through_an_index() {
     let by_time = format!("SEARCH c USING INDEX calls_by_time (at>?); {session}");
     let by_session = "SEARCH c USING INDEX calls_by_session (session=? AND at>?)";
     assert_eq!(calls, [by_time, format!("{by_cwd}; {by_session}; {sorted}")]);
+    let by_id = "SEARCH s USING COVERING INDEX sqlite_autoindex_sessions_1 (format=? AND store=? AND id=?)";
+    assert_eq!(plan(account::CALLS_OF, texts(4)), format!("{by_id}; {by_session}"));
     let trail = "SEARCH t USING PRIMARY KEY (run=?) LEFT-JOIN";
     assert_eq!(
         plan(account::WINDOWS, texts(1)),

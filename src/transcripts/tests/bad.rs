@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use camino::Utf8Path;
 use nix::sys::stat::Mode;
@@ -154,7 +155,7 @@ struct Locked;
 
 impl Cursors for Locked {
     fn of(&self, _: Format, _: &StorePlace) -> Result<Vec<Cursor>, Warning> {
-        Err(Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned() })
+        Err(Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned(), store: None })
     }
 }
 
@@ -168,7 +169,36 @@ fn without_its_account_a_follower_reads_nothing() {
         run.to = Some(world.at(1000));
         world.follower = Follower::over(Box::new(Locked));
         let look = world.look(std::slice::from_ref(&run));
-        let warnings = vec![Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned() }];
+        let warnings =
+            vec![Warning { path: "/state.db".to_owned(), message: "it is locked".to_owned(), store: None }];
         assert_eq!(look, Look { warnings, ..Look::default() });
+    }
+}
+
+/// USE-2: a store that cannot be read when a run ends may be there again soon: the run is not settled at once,
+/// and not for ever left unsettled either.
+#[test]
+fn a_run_whose_store_cannot_be_read_is_tried_again_for_a_while() {
+    for agent in AGENTS {
+        let mut world = World::new(agent);
+        let mut run = world.run(Needs::Usage);
+        world.write_own(2);
+        let hidden = world.root.join("hidden");
+        fs::rename(&world.store, &hidden).unwrap();
+        fs::write(&world.store, "").unwrap();
+        run.to = Some(world.at(5000));
+        let look = world.look(std::slice::from_ref(&run));
+        assert_eq!((world.warnings(&look).len(), look.progress.settled), (1, vec![]));
+        fs::remove_file(&world.store).unwrap();
+        fs::rename(&hidden, &world.store).unwrap();
+        assert_eq!(world.look(std::slice::from_ref(&run)).progress.settled, [run.run]);
+        assert_eq!(world.ledger().input(), [22, 23], "{}", agent.format);
+
+        world.restart();
+        fs::remove_dir_all(&world.store).unwrap();
+        fs::write(&world.store, "").unwrap();
+        run.from = world.from - Duration::from_secs(3600);
+        run.to = Some(world.from - Duration::from_secs(1800));
+        assert_eq!(world.look(std::slice::from_ref(&run)).progress.settled, [run.run], "it is given up");
     }
 }

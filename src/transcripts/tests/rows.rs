@@ -192,13 +192,14 @@ fn a_database_is_left_as_it_was() {
     assert_eq!(after.len(), 3);
 }
 
-/// Bad input: what is no database, or one of an unknown schema, is named, and the run is settled.
+/// Bad input: what is no database, or one of an unknown schema, is named, and the run is settled when nobody
+/// waits for it any more.
 #[test]
 fn what_is_no_database_of_the_agent_is_said() {
     let (mut database, run) = Database::new();
-    let end = database.world.at(1000);
     let path = database.world.store.join("other.db");
-    let run = Subject { to: Some(end), ..run };
+    let hour = Duration::from_secs(3600);
+    let run = Subject { from: run.from - hour, to: Some(database.world.at(1000) - hour), ..run };
     let said = |database: &mut Database| {
         let mut run = run.clone();
         run.trail.stores[0].path = path.to_string();
