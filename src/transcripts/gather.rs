@@ -12,7 +12,7 @@ use crate::store::CallRow;
 use crate::trajectory::{Event, Format, Needs, Session, What};
 
 /// After so many calls and events a look is over, and says that there is more.
-const ROOM: usize = 16_384;
+const ROOM: usize = 4096;
 /// So many different warnings are told by one follower.
 const MOST_WARNINGS: usize = 10_000;
 

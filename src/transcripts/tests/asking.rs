@@ -1,15 +1,16 @@
-//! TRJ-6: what questions tell of harnesses that do not let their trajectories be read.
+//! What questions tell: what is withheld (TRJ-6), and by what usage is summed up (USE-5).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use camino::Utf8Path;
 
 use crate::base::{HarnessName, Outcome, RunId, RunIds, Trigger, Wall};
 use crate::correlate::{Known, Peer};
-use crate::store::{Progress, SessionRow, Store};
-use crate::trajectory::Format;
+use crate::store::{CallRow, Progress, SessionRow, Store};
+use crate::trajectory::{Format, Tokens};
 use crate::transcripts::{Circumstances, Declared, Inquiry, Warning, told_warnings};
-use crate::wire::{ErrorCode, Evidence, Launched, Record, Run, StorePlace, Trail};
+use crate::wire::{By, ErrorCode, Evidence, Launched, Record, Run, StorePlace, Trail};
 
 fn name(text: &str) -> HarnessName {
     HarnessName::parse(text).unwrap()
@@ -124,4 +125,48 @@ fn what_is_withheld_is_not_among_those_that_may_be_meant() {
     assert_eq!(refused.code, ErrorCode::NotHarvested);
     let several = ask(&["open", "other"]).unwrap_err();
     assert_eq!(several.message, "`same` may be any of 2 trajectories");
+}
+
+/// USE-5: a day is one of the zone of the harness: a call shortly before midnight there, and one shortly after it,
+/// on a day of 25 hours too.
+#[test]
+fn a_day_is_one_of_the_harness_s_zone() {
+    // 2026-10-25 in Berlin has 25 hours: it begins at 22:00 UTC the day before and ends at 23:00 UTC.
+    let at = |text: &str| Wall::parse_rfc3339(text).unwrap();
+    let times =
+        ["2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"];
+    let used_by_day = |zone| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(Utf8Path::from_path(dir.path()).unwrap()).unwrap();
+        let mut ids = RunIds::new(1);
+        for (number, time) in times.into_iter().map(at).enumerate() {
+            let (begun, session) = (time - Duration::from_secs(4), number.to_string());
+            ran(&mut store, ids.next(begun), begun.0, "open", &session);
+            let call = CallRow {
+                format: Format::ClaudeCode,
+                key: session.clone(),
+                store: "/store/open".to_owned(),
+                session,
+                at: time,
+                model: None,
+                tokens: Some(Tokens {
+                    input: 10_u64.pow(u32::try_from(number).unwrap()),
+                    cached: 0,
+                    output: 0,
+                }),
+                cost_usd: None,
+            };
+            store.commit_progress(&Progress { calls: vec![call], ..Progress::default() }).unwrap();
+        }
+        let (harness, open) = declared("open", true);
+        let declared = BTreeMap::from([(harness, Declared { zone, ..open })]);
+        let around = Circumstances { now: at("2026-11-30T00:00:00Z"), ..Circumstances::default() };
+        let inquiry = Inquiry { store: &store, declared: &declared, around: &around };
+        let rows = inquiry.usage(None, Some(By::Day), None).unwrap().rows;
+        rows.into_iter().map(|row| (row.key.day.unwrap(), row.usage.input)).collect::<Vec<_>>()
+    };
+    let day = |text: &str, input| (text.to_owned(), input);
+    let berlin = [day("2026-10-24", 1), day("2026-10-25", 110), day("2026-10-26", 1000)];
+    assert_eq!(used_by_day(chrono_tz::Europe::Berlin), berlin);
+    assert_eq!(used_by_day(chrono_tz::UTC), [day("2026-10-24", 11), day("2026-10-25", 1100)]);
 }
