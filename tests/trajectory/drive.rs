@@ -92,25 +92,6 @@ pub(crate) fn shown(events: &[Event]) -> String {
     events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
 }
 
-/// TRJ-3: whatever the bytes are, a reader neither panics nor stops. `rounds` mutations, the same each time.
-pub(crate) fn mangled(format: Format, path: &str, documents: Documents<'_>, lines: &[u8], rounds: u64) {
-    for seed in 0..rounds {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut bytes = lines.to_vec();
-        let mut others: Vec<(&str, Vec<u8>)> =
-            documents.iter().map(|(name, text)| (*name, text.to_vec())).collect();
-        for _ in 0..=dice.below(4) {
-            let target = dice.below(others.len() + 1);
-            let bytes = others.get_mut(target).map_or(&mut bytes, |(_, text)| text);
-            mutate(bytes, &mut dice);
-        }
-        let documents: Vec<(&str, &[u8])> =
-            others.iter().map(|(name, text)| (*name, text.as_slice())).collect();
-        let needs = if seed % 2 == 0 { Needs::Everything } else { Needs::Usage };
-        whole(format, path, &documents, &bytes, needs);
-    }
-}
-
 fn begin(format: Format, path: &str, documents: Documents<'_>, needs: Needs) -> (Decoder, Vec<Event>) {
     let (mut decoder, mut events) = (Decoder::new(format, path), Vec::new());
     for (name, text) in documents {
@@ -127,39 +108,6 @@ fn each_line(bytes: &[u8], mut each: impl FnMut(&[u8], u64)) {
             each(line, offset);
         }
         offset += line.len() as u64;
-    }
-}
-
-/// One change of some bytes: a flipped, removed, repeated or foreign piece, or another number.
-fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    const PIECES: [&[u8]; 12] = [
-        b"null",
-        b"{}",
-        b"[]",
-        b"-1",
-        b"1e999",
-        b"18446744073709551616",
-        b"\"\"",
-        b"\xff\xfe",
-        b"\n",
-        b"\\u0000",
-        b"true",
-        b"{\"a\":",
-    ];
-    if bytes.is_empty() {
-        return bytes.extend_from_slice(PIECES[dice.below(PIECES.len())]);
-    }
-    let at = dice.below(bytes.len());
-    let to = (at + dice.below(64)).min(bytes.len());
-    match dice.below(5) {
-        0 => bytes[at] = u8::try_from(dice.below(256)).unwrap_or(0),
-        1 => drop(bytes.drain(at..to)),
-        2 => {
-            let piece = bytes[at..to].to_vec();
-            bytes.splice(at..at, piece);
-        }
-        3 => drop(bytes.splice(at..to, PIECES[dice.below(PIECES.len())].iter().copied())),
-        _ => bytes.truncate(at),
     }
 }
 
