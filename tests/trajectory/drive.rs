@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use harnessd::base::Wall;
 use harnessd::trajectory::{Decoder, Event, Format, Needs, What};
 
 /// A recorded file of an agent: `claude-code`, `tool-call/x.jsonl`.
@@ -58,7 +59,7 @@ pub(crate) fn same_in_pieces(format: Format, path: &str, documents: Documents<'_
     let (all, events) = whole(format, path, documents, lines, Needs::Everything);
     let (again, same) = pieces(format, path, documents, lines, Needs::Everything);
     assert_eq!(same, events);
-    assert_eq!(facts(&again), facts(&all));
+    assert_eq!(written(&again), written(&all));
     let (brief, usage) = whole(format, path, documents, lines, Needs::Usage);
     assert_eq!(calls(&usage), calls(&events));
     assert_eq!(lasting(&brief), lasting(&all));
@@ -67,14 +68,25 @@ pub(crate) fn same_in_pieces(format: Format, path: &str, documents: Documents<'_
     assert_eq!(lasting(&brief), lasting(&all));
 }
 
-/// What is known of the session and may be written down, as JSON.
-pub(crate) fn facts(decoder: &Decoder) -> serde_json::Value {
+/// What is known of the session, as it is written down: times are whole microseconds.
+fn written(decoder: &Decoder) -> serde_json::Value {
     serde_json::to_value(decoder.session()).unwrap()
+}
+
+/// What is known of the session and may be written down, as JSON for people.
+pub(crate) fn facts(decoder: &Decoder) -> serde_json::Value {
+    let mut facts = written(decoder);
+    for key in ["started_at", "last_at"] {
+        if let Some(at) = facts[key].as_i64() {
+            facts[key] = Wall(at).rfc3339().into();
+        }
+    }
+    facts
 }
 
 /// The facts without those that may come from a record without usage, which may be passed over unparsed.
 fn lasting(decoder: &Decoder) -> serde_json::Value {
-    let mut facts = facts(decoder);
+    let mut facts = written(decoder);
     for passing in ["last_at", "context"] {
         facts.as_object_mut().unwrap().remove(passing);
     }

@@ -212,7 +212,7 @@ fn rows(
             if *finish {
                 decoder.finish(needs, &mut |_| ());
             }
-            decoder.watermark();
+            let _asked = decoder.watermark();
             decoder = serde_json::from_str(&serde_json::to_string(&decoder).unwrap()).unwrap();
         }
     });

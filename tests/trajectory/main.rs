@@ -16,6 +16,7 @@ mod fuzz;
 mod gemini;
 mod goose;
 mod grok;
+mod grown;
 mod hermes;
 mod kimi;
 mod memory;
