@@ -217,7 +217,12 @@ impl Writer {
     fn time(&self) -> String {
         let second = self.turn % 86_400;
         let thousandths = self.number % 1000;
-        format!("2026-11-29T{:02}:{:02}:{:02}.{thousandths:03}Z", second / 3600, second / 60 % 60, second % 60)
+        format!(
+            "2026-11-29T{:02}:{:02}:{:02}.{thousandths:03}Z",
+            second / 3600,
+            second / 60 % 60,
+            second % 60
+        )
     }
 
     /// Two rows of one message, the answer of its tool, and now and then a long one.

@@ -122,7 +122,9 @@ fn place(format: Format, case: &str, main: &str, stem: &str) -> String {
         Format::Grok => format!("w/{case}/updates.jsonl"),
         Format::Vibe => format!("{case}/journal/{stem}.jsonl"),
         Format::Antigravity => format!("brain/{case}/.system_generated/logs/transcript.jsonl"),
-        Format::OpenCode | Format::Crush | Format::Goose | Format::Hermes => panic!("{format} has no streams"),
+        Format::OpenCode | Format::Crush | Format::Goose | Format::Hermes => {
+            panic!("{format} has no streams")
+        }
     }
 }
 
