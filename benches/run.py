@@ -380,6 +380,7 @@ def transcripts(results, tools, trees, base, options):
         again = resources(results, tools, f"{label}, unchanged, another process", follow)
         results.add(f"{label}, unchanged, a look", "ms", again["unchanged"] / 1000, 20)
         results.add(f"{label}, unchanged, a look of who read it", "ms", ours["unchanged"] / 1000, 20)
+        summed = subprocess.run([tools["transcripts"], "sum", state], check=True, stdout=subprocess.PIPE)
         shutil.rmtree(state)
         if not options.ccusage:
             continue
@@ -390,7 +391,8 @@ def transcripts(results, tools, trees, base, options):
         # Theirs tells cache reads and writes apart from the input, ours has them in it.
         kinds = ["inputTokens", "cacheCreationTokens", "cacheReadTokens"]
         total = {"input": sum(theirs.get(kind, 0) for kind in kinds), "output": theirs["outputTokens"]}
-        own = {"input": ours["input"], "output": ours["output"]}
+        own = json.loads(summed.stdout)
+        del own["calls"]
         print(f"{label}: harnessd {own}, ccusage {total}", file=sys.stderr)
         if own != total:
             raise SystemExit("harnessd and ccusage come to different sums")

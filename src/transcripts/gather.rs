@@ -1,6 +1,7 @@
 //! What a look brings, as it comes.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::store::CallRow;
 use crate::trajectory::{Event, Format, Needs, Session, What};
 
 /// After so many calls and events a look is over, and says that there is more.
-const ROOM: usize = 16_384;
+const ROOM: usize = 8192;
 /// So many different warnings are told by one follower.
 const MOST_WARNINGS: usize = 10_000;
 
@@ -22,8 +23,10 @@ pub(super) struct Gather<'a> {
     pub(super) look: Look,
     pub(super) now: Wall,
     warned: &'a mut BTreeSet<Warning>,
-    /// Where the calls of this look stand: of one that is told again only the last form counts.
-    calls: HashMap<(Format, String, String), usize>,
+    /// Where the calls of this look stand, by a digest of session and key: of one that is told again only the
+    /// last form counts.
+    calls: HashMap<u64, usize>,
+    digests: RandomState,
     room: usize,
 }
 
@@ -50,7 +53,14 @@ impl Source<'_> {
 
 impl<'a> Gather<'a> {
     pub(super) fn new(now: Wall, warned: &'a mut BTreeSet<Warning>) -> Self {
-        Self { look: Look::default(), now, warned, calls: HashMap::new(), room: ROOM }
+        Self {
+            look: Look::default(),
+            now,
+            warned,
+            calls: HashMap::new(),
+            digests: RandomState::new(),
+            room: ROOM,
+        }
     }
 
     /// Says something odd, once a follower.
@@ -86,12 +96,21 @@ impl<'a> Gather<'a> {
                 tokens: call.tokens,
                 cost_usd: call.cost_usd,
             };
+            let same = |known: &CallRow| {
+                known.key == row.key && known.session == row.session && known.format == row.format
+            };
             let calls = &mut self.look.progress.calls;
-            let at =
-                *self.calls.entry((*format, row.session.clone(), row.key.clone())).or_insert(calls.len());
-            match calls.get_mut(at) {
-                Some(known) => *known = row,
-                None => calls.push(row),
+            // Mostly it is the one that was told last.
+            if let Some(last) = calls.last_mut().filter(|last| same(last)) {
+                *last = row;
+            } else {
+                let digest = self.digests.hash_one((row.format.as_str(), &row.session, &row.key));
+                let at = *self.calls.entry(digest).or_insert(calls.len());
+                match calls.get_mut(at) {
+                    Some(known) if same(known) => *known = row,
+                    // Where two digests are the same both stand there, and the later one is written later.
+                    _ => calls.push(row),
+                }
             }
         }
         let told = quiet.is_some_and(|quiet| quiet.has(event.at, event.place.0));
