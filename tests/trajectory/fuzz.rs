@@ -4,7 +4,7 @@
 //! `HARNESSD_ROUNDS=N`; `HARNESSD_SEED=N` looks at that one alone. The same each time.
 
 use std::env;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use harnessd::trajectory::{Decoder, Format, Layout, Needs, Row};
@@ -60,6 +60,7 @@ readers! {
 }
 
 /// Each execution decodes one mutation, in memory that is bounded by what is given.
+#[expect(clippy::print_stdout, reason = "how much was tried is shown with `--nocapture`")]
 fn fuzz(format: Format) {
     let target = if corpus::is_of_files(format) { Target::files(format) } else { Target::rows(format) };
     let (begun, mut most, mut slowest) = (Instant::now(), (0, 0), (0, 0));
@@ -68,10 +69,7 @@ fn fuzz(format: Format) {
         let needs = if dice.below(2) == 0 { Needs::Everything } else { Needs::Usage };
         let at = Instant::now();
         let run = catch_unwind(AssertUnwindSafe(|| target.run(format, needs, &mut dice)));
-        let (held, given) = run.unwrap_or_else(|panic| {
-            eprintln!("{format}: HARNESSD_SEED={seed}");
-            resume_unwind(panic)
-        });
+        let (held, given) = run.unwrap_or_else(|_| panic!("{format}: HARNESSD_SEED={seed}, as said above"));
         assert!(held <= given * TIMES + BESIDES, "{format}, HARNESSD_SEED={seed}: {held} bytes for {given}");
         most = most.max((held, seed));
         slowest = slowest.max((at.elapsed().as_micros(), seed));

@@ -127,14 +127,14 @@ fn a_file_that_is_written_anew_is_read_anew() {
 #[test]
 fn a_look_is_bounded_and_says_that_there_is_more() {
     // A millisecond each, within the window.
-    const CALLS: u64 = 20_000;
+    const CALLS: u64 = 10_000;
     for agent in AGENTS {
         let mut world = World::new(agent);
         let mut run = world.run(Needs::Usage);
         world.write_own(CALLS);
         run.to = Some(world.at(3_600_000));
         let first = world.look(std::slice::from_ref(&run));
-        assert_eq!((first.more, first.progress.calls.len()), (true, 16_384));
+        assert_eq!((first.more, first.progress.calls.len()), (true, 8192));
         assert!(first.progress.settled.is_empty());
         // The daemon may be another one meanwhile.
         world.restart();
