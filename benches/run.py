@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 120.0
 MIB = 1024.0
-WHOLE = ["validate", "fleet", "floor", "lateness", "skills"]
+WHOLE = ["validate", "fleet", "floor", "lateness", "skills", "transcripts"]
 
 
 def clock_ns():
@@ -39,7 +39,7 @@ def percentile(values, share):
 def build():
     """Builds the release program and the helpers; says where they are."""
     command = ["cargo", "build", "--release", "--message-format=json-render-diagnostics",
-               "--bin", "harnessd", "--bench", "bare_parse", "--bench", "projection"]
+               "--bin", "harnessd", "--bench", "bare_parse", "--bench", "projection", "--bench", "transcripts"]
     said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     built = {}
     for line in said.splitlines():
@@ -356,6 +356,65 @@ def projection(results, tools, base, count):
     place.close()
 
 
+def make_transcripts(tools, base, options):
+    """The trees that are read: where an agent would have written them, and where in them its store is."""
+    trees = {}
+    for agent, store in (("claude-code", "projects"), ("codex", "sessions")):
+        trees[agent] = Path(base) / f"transcripts-{agent}"
+        command = [tools["transcripts"], "make", agent, trees[agent] / store, str(options.megabytes), "190"]
+        subprocess.run(command, check=True)
+    if options.huge:
+        trees["huge"] = Path(base) / "transcripts-huge"
+        command = [tools["transcripts"], "make", "claude-code", trees["huge"] / "projects", str(options.huge), "1"]
+        subprocess.run(command, check=True)
+    return trees
+
+
+def transcripts(results, tools, trees, base, options):
+    """All that agents wrote, read for the first time and again, beside ccusage on the same files."""
+    for agent, store, home in (("claude-code", "projects", "CLAUDE_CONFIG_DIR"), ("codex", "sessions", "CODEX_HOME")):
+        label = f"{agent} {options.megabytes} MB"
+        state = Path(tempfile.mkdtemp(dir=base))
+        follow = [tools["transcripts"], "follow", agent, trees[agent] / store, state]
+        ours = resources(results, tools, f"{label}, first read", follow, user=300, peak=20)
+        again = resources(results, tools, f"{label}, unchanged, another process", follow)
+        results.add(f"{label}, unchanged, a look", "ms", again["unchanged"] / 1000, 20)
+        results.add(f"{label}, unchanged, a look of who read it", "ms", ours["unchanged"] / 1000, 20)
+        summed = subprocess.run([tools["transcripts"], "sum", state], check=True, stdout=subprocess.PIPE)
+        shutil.rmtree(state)
+        if not options.ccusage:
+            continue
+        place = {"HOME": base, "PATH": os.environ.get("PATH", os.defpath), "TZ": "UTC", "NO_COLOR": "1",
+                 home: str(trees[agent])}
+        command = [options.ccusage, agent.split("-")[0], "daily", "--json", "--offline"]
+        theirs = resources(results, tools, f"{label}, ccusage", command, env=place)["totals"]
+        # Theirs tells cache reads and writes apart from the input, ours has them in it.
+        kinds = ["inputTokens", "cacheCreationTokens", "cacheReadTokens"]
+        total = {"input": sum(theirs.get(kind, 0) for kind in kinds), "output": theirs["outputTokens"]}
+        own = json.loads(summed.stdout)
+        del own["calls"]
+        print(f"{label}: harnessd {own}, ccusage {total}", file=sys.stderr)
+        if own != total:
+            raise SystemExit("harnessd and ccusage come to different sums")
+    if options.huge:
+        state = Path(tempfile.mkdtemp(dir=base))
+        follow = [tools["transcripts"], "follow", "claude-code", trees["huge"] / "projects", state]
+        resources(results, tools, f"claude-code, one file of {options.huge} MB, first read", follow, peak=20)
+        shutil.rmtree(state)
+
+
+def resources(results, tools, name, command, user=None, peak=None, env=None):
+    """Runs a program: times and the largest memory of it go into the results; gives what it said."""
+    ran = subprocess.run([tools["transcripts"], "timed", *command], check=True, env=env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    used = json.loads(ran.stdout)
+    results.add(f"{name}: user", "ms", used["user"] / 1000, user)
+    results.add(f"{name}: system", "ms", used["system"] / 1000)
+    results.add(f"{name}: wall", "ms", used["wall"] / 1000)
+    results.add(f"{name}: peak", "MiB", used["peak_kib"] / 1024, peak)
+    return json.loads(ran.stderr[ran.stderr.index("{"):])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="how often everything is measured")
@@ -364,6 +423,9 @@ def main():
     parser.add_argument("--settle", type=float, default=0.7, help="seconds of rest before a reading")
     parser.add_argument("--sizes", type=int, nargs="*", default=[100, 1000], help="children of a daemon")
     parser.add_argument("--skills", type=int, default=1000)
+    parser.add_argument("--megabytes", type=int, default=200, help="of transcripts of each agent")
+    parser.add_argument("--huge", type=int, default=2000, help="megabytes of one transcript; 0: none")
+    parser.add_argument("--ccusage", help="the program of ccusage's platform package, to be measured beside")
     parser.add_argument("--program", help="measure this harnessd instead of the one that is built")
     parser.add_argument("--only", nargs="*", choices=WHOLE)
     parser.add_argument("--json", type=Path, help="also write the results here")
@@ -379,6 +441,7 @@ def main():
         tools["child"] = os.path.join(base, "child")
         compiler = os.environ.get("CC", "cc")
         subprocess.run([compiler, "-O2", "-o", tools["child"], ROOT / "benches" / "child.c"], check=True)
+        trees = make_transcripts(tools, base, options) if "transcripts" in wanted else {}
         load_before = os.getloadavg()
         for number in range(1, options.rounds + 1):
             print(f"round {number} of {options.rounds}, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
@@ -393,6 +456,8 @@ def main():
                 lateness(results, tools, base, 1000, 8)
             if "skills" in wanted:
                 projection(results, tools, base, options.skills)
+            if "transcripts" in wanted:
+                transcripts(results, tools, trees, base, options)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     machine = {"kernel": platform.release(), "processors": os.cpu_count(),

@@ -1,28 +1,45 @@
-//! Reading transcripts, timed from inside. `transcripts make FORMAT DIR MEGABYTES FILES` writes streams as
-//! the agent lays them out (`claude-code`, `codex`; the same for the same arguments), and
-//! `transcripts read FORMAT DIR NEEDS` decodes all of them (`usage` or `everything`) and prints files, lines,
-//! bytes, calls, milliseconds, megabytes a second and the largest memory in KiB.
+//! Reading transcripts as the daemon does. `transcripts make FORMAT DIR MEGABYTES FILES` writes streams as the
+//! agent lays them out (`claude-code`, `codex`; the same for the same arguments);
+//! `transcripts follow FORMAT DIR STATE` looks at them for a run whose window covers all until there is no
+//! more, and commits each look to the account in `STATE`, then looks twice more, and prints how long both
+//! took; `transcripts sum STATE` prints what is in the account; `transcripts timed PROGRAM ARG…` runs a program and prints its times and
+//! the largest memory that it had.
 //!
 //! Run by hand or by `benches/run.py`. Without arguments, as under `cargo bench`, it measures nothing.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own, read by a script")]
 
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::time::Instant;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 
-use harnessd::trajectory::{Decoder, Format, Needs, What};
+use camino::{Utf8Path, Utf8PathBuf};
+use harnessd::base::{HarnessName, RunIds, Wall};
+use harnessd::store::{AccountQuery, Store};
+use harnessd::trajectory::Needs;
+use harnessd::transcripts::{Follower, Look, Subject};
+use harnessd::wire::{StorePlace, Trail};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use serde_json::json;
 
 type Done<T> = Result<T, Box<dyn Error>>;
+
+/// Where all that `make` writes was recorded.
+const WORKDIR: &str = "/home/u/project";
+/// The session whose sub-agents they are.
+const ROOT: &str = "00000000-0000-4000-8000-000000000000";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["make", format, dir, megabytes, files] => make(format, Path::new(dir), megabytes, files),
-        ["read", format, dir, needs] => read(format, Path::new(dir), needs).map(|line| println!("{line}")),
+        ["follow", format, dir, state] => follow(format, Utf8Path::new(dir), Utf8Path::new(state)),
+        ["sum", state] => sum(Utf8Path::new(state)),
+        ["timed", program, ref arguments @ ..] => timed(program, arguments),
         _ => Ok(()),
     };
     match done {
@@ -34,68 +51,96 @@ fn main() -> ExitCode {
     }
 }
 
-fn read(format: &str, dir: &Path, needs: &str) -> Done<String> {
-    let format: Format = serde_json::from_value(format.into())?;
-    let needs = if needs == "everything" { Needs::Everything } else { Needs::Usage };
-    let mut paths = Vec::new();
-    walk(dir, &mut paths)?;
-    let (mut lines, mut bytes, mut calls) = (0_u64, 0_u64, 0_u64);
-    let mut buffer = vec![0; 1 << 18];
+/// The program's own output goes to the standard error stream.
+fn timed(program: &str, arguments: &[&str]) -> Done<()> {
     let begun = Instant::now();
-    for path in &paths {
-        let name = path.strip_prefix(dir)?.to_string_lossy();
-        let mut decoder = Decoder::new(format, &name);
-        let mut emit = |event: harnessd::trajectory::Event| {
-            calls += u64::from(matches!(event.what, What::Usage(_)));
-        };
-        let mut file = File::open(path)?;
-        let (mut offset, mut held) = (0, 0);
-        loop {
-            if held == buffer.len() {
-                buffer.resize(held * 2, 0);
-            }
-            let got = file.read(&mut buffer[held..])?;
-            if got == 0 {
-                break;
-            }
-            let whole = &buffer[..held + got];
-            let mut from = 0;
-            // What was held has no line break in it.
-            for end in memchr::memchr_iter(b'\n', &whole[held..]).map(|at| held + at) {
-                decoder.line(&whole[from..end], offset, needs, &mut emit);
-                offset += (end + 1 - from) as u64;
-                from = end + 1;
-                lines += 1;
-            }
-            held = whole.len() - from;
-            bytes += got as u64;
-            buffer.copy_within(from..from + held, 0);
-        }
-        decoder.finish(needs, &mut emit);
+    let child = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(std::io::stderr()).spawn();
+    let ended = child?.wait()?;
+    let wall = begun.elapsed();
+    if !ended.success() {
+        return Err(format!("{program}: {ended}").into());
     }
-    let took = begun.elapsed();
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    let speed = bytes as f64 / 1e6 / took.as_secs_f64();
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("?").trim();
-    Ok(format!(
-        "{} files, {lines} lines, {bytes} bytes, {calls} calls, {} ms, {speed:.0} MB/s, {peak}",
-        paths.len(),
-        took.as_millis()
-    ))
+    let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let (user, system) = (used.user_time().num_microseconds(), used.system_time().num_microseconds());
+    let told = json!({"wall": wall.as_micros(), "user": user, "system": system, "peak_kib": used.max_rss()});
+    println!("{told}");
+    Ok(())
 }
 
-fn walk(dir: &Path, paths: &mut Vec<PathBuf>) -> Done<()> {
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            walk(&path, paths)?;
-        } else if path.extension().is_some_and(|end| end == "jsonl") {
-            paths.push(path);
+fn follow(format: &str, dir: &Utf8Path, state: &Utf8Path) -> Done<()> {
+    fs::create_dir_all(state)?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    let now = Wall(i64::try_from(now.as_micros())?);
+    let subject = Subject {
+        run: RunIds::new(7).next(now),
+        harness: HarnessName::parse("bench")?,
+        trail: Trail {
+            format: Some(format.to_owned()),
+            workdir: Some(WORKDIR.to_owned()),
+            stores: vec![StorePlace { path: dir.canonicalize_utf8()?.into_string(), named: true, cwd: None }],
+            session: None,
+        },
+        // A window in which all of it was written, and that is still open.
+        from: now - Duration::from_secs(400 * 86_400),
+        to: None,
+        processes: Vec::new(),
+        needs: Needs::Usage,
+    };
+    let mut place = Place { store: Store::open(state)?, subject, now, state: state.to_owned() };
+    let begun = Instant::now();
+    let mut follower = Follower::new(&place.state);
+    let (mut looks, mut calls) = (1, 0);
+    loop {
+        let look = place.look(&mut follower)?;
+        calls += look.progress.calls.len();
+        if !look.more {
+            break;
         }
+        looks += 1;
     }
-    paths.sort();
+    let first = begun.elapsed();
+    place.look(&mut follower)?;
+    let begun = Instant::now();
+    let look = place.look(&mut follower)?;
+    let unchanged = begun.elapsed();
+    if !look.progress.is_empty() {
+        return Err("nothing has changed, and yet something was read".into());
+    }
+    let told = json!({"looks": looks, "calls": calls, "first": first.as_micros(),
+        "unchanged": unchanged.as_micros()});
+    println!("{told}");
     Ok(())
+}
+
+fn sum(state: &Utf8Path) -> Done<()> {
+    let store = Store::open_read(state)?.ok_or("there is no account")?;
+    let (mut input, mut output) = (0, 0);
+    let calls = store.calls(&AccountQuery::default())?;
+    for tokens in calls.iter().filter_map(|call| call.tokens) {
+        input += tokens.input;
+        output += tokens.output;
+    }
+    println!("{}", json!({"calls": calls.len(), "input": input, "output": output}));
+    Ok(())
+}
+
+struct Place {
+    store: Store,
+    subject: Subject,
+    now: Wall,
+    state: Utf8PathBuf,
+}
+
+impl Place {
+    /// Looks, and commits what that brings, as the daemon does.
+    fn look(&mut self, follower: &mut Follower) -> Done<Look> {
+        let look = follower.look(std::slice::from_ref(&self.subject), self.now);
+        if let Some(warning) = look.warnings.first() {
+            return Err(format!("{}: {}", warning.path, warning.message).into());
+        }
+        self.store.commit_progress(&look.progress)?;
+        Ok(look)
+    }
 }
 
 fn make(format: &str, dir: &Path, megabytes: &str, files: &str) -> Done<()> {
@@ -106,19 +151,15 @@ fn make(format: &str, dir: &Path, megabytes: &str, files: &str) -> Done<()> {
         let path = match format {
             "codex" => format!("2026/11/{:02}/rollout-2026-11-30T10-00-00-{id}.jsonl", 1 + number % 28),
             // About as many sub-agents as a real store has.
-            _ if number % 4 == 3 => {
-                format!(
-                    "-home-u-{}/{:08x}-0000-4000-8000-000000000000/subagents/agent-{id}.jsonl",
-                    number % 9,
-                    0
-                )
-            }
-            _ => format!("-home-u-{}/{id}.jsonl", number % 9),
+            _ if number % 4 == 3 => format!("-home-u-project/{ROOT}/subagents/agent-{id}.jsonl"),
+            _ => format!("-home-u-project/{id}.jsonl"),
         };
         let path = dir.join(path);
         fs::create_dir_all(path.parent().ok_or("no directory")?)?;
         let mut file = Counted { to: BufWriter::new(File::create(path)?), bytes: 0 };
-        let mut writer = Writer { dice: number + 1, id, turn: 0 };
+        // Rows of a sub-agent name its parent's session.
+        let session = if format != "codex" && number % 4 == 3 { ROOT.to_owned() } else { id.clone() };
+        let mut writer = Writer { dice: number + 1, number, id, session, turn: 0, total: [0; 3] };
         if format == "codex" {
             writer.codex_head(&mut file)?;
         }
@@ -146,8 +187,12 @@ impl Counted {
 /// Writes a conversation that nobody had.
 struct Writer {
     dice: u64,
+    number: u64,
     id: String,
+    session: String,
     turn: u64,
+    /// Input, cached and output tokens so far.
+    total: [u64; 3],
 }
 
 impl Writer {
@@ -178,18 +223,24 @@ impl Writer {
 
     fn time(&self) -> String {
         let second = self.turn % 86_400;
-        format!("2026-11-30T{:02}:{:02}:{:02}.123Z", second / 3600, second / 60 % 60, second % 60)
+        let thousandths = self.number % 1000;
+        format!(
+            "2026-11-29T{:02}:{:02}:{:02}.{thousandths:03}Z",
+            second / 3600,
+            second / 60 % 60,
+            second % 60
+        )
     }
 
     /// Two rows of one message, the answer of its tool, and now and then a long one.
     fn claude(&mut self, file: &mut Counted) -> Done<()> {
         self.turn += 1;
-        let (id, at, turn) = (self.id.clone(), self.time(), self.turn);
+        let (id, session, at, turn) = (self.id.clone(), self.session.clone(), self.time(), self.turn);
         let tail = format!(
-            "\"userType\":\"external\",\"entrypoint\":\"cli\",\"cwd\":\"/home/u/project\",\"sessionId\":\"{id}\",\
+            "\"userType\":\"external\",\"entrypoint\":\"cli\",\"cwd\":\"{WORKDIR}\",\"sessionId\":\"{session}\",\
              \"version\":\"2.1.332\",\"gitBranch\":\"main\",\"timestamp\":\"{at}\"}}"
         );
-        let (cached, output) = (self.below(150_000), self.below(2000));
+        let (cached, output) = (self.below(150_000), 1 + self.below(2000));
         for block in 0..2 {
             let content = match block {
                 0 => format!("{{\"type\":\"text\",\"text\":\"{}\"}}", self.text(900)),
@@ -228,11 +279,11 @@ impl Writer {
         let rules = self.text(20_000);
         file.line(&format!(
             "{{\"timestamp\":\"{at}\",\"ordinal\":0,\"type\":\"session_meta\",\"payload\":{{\"id\":\"{id}\",\
-             \"timestamp\":\"{at}\",\"cwd\":\"/home/u/project\",\"originator\":\"codex_exec\",\"source\":\"exec\",\
+             \"timestamp\":\"{at}\",\"cwd\":\"{WORKDIR}\",\"originator\":\"codex_exec\",\"source\":\"exec\",\
              \"base_instructions\":\"{rules}\"}}}}"
         ))?;
         file.line(&format!(
-            "{{\"timestamp\":\"{at}\",\"ordinal\":1,\"type\":\"turn_context\",\"payload\":{{\"cwd\":\"/home/u/project\",\
+            "{{\"timestamp\":\"{at}\",\"ordinal\":1,\"type\":\"turn_context\",\"payload\":{{\"cwd\":\"{WORKDIR}\",\
              \"model\":\"gpt-6-codex\",\"effort\":\"high\"}}}}"
         ))
     }
@@ -245,16 +296,16 @@ impl Writer {
         let most = if turn.is_multiple_of(40) { 60_000 } else { 3200 };
         let answer = self.text(most);
         let head = format!("{{\"timestamp\":\"{at}\",\"ordinal\":{turn},\"type\"");
-        let usage = |times: u64| {
+        let one = [1000 + self.below(100_000), self.below(900), 1 + self.below(900)];
+        self.total = [0, 1, 2].map(|place| self.total[place] + one[place]);
+        let usage = |[input, cached, output]: [u64; 3]| {
+            let total = input + output;
             format!(
-                "{{\"input_tokens\":{},\"cached_input_tokens\":{},\"output_tokens\":{},\"total_tokens\":{}}}",
-                1000 * times,
-                900 * times,
-                30 * times,
-                1030 * times
+                "{{\"input_tokens\":{input},\"cached_input_tokens\":{cached},\"output_tokens\":{output},\
+                 \"total_tokens\":{total}}}"
             )
         };
-        let (one, all) = (usage(1), usage(turn));
+        let (one, all) = (usage(one), usage(self.total));
         for line in [
             format!(
                 "{head}:\"response_item\",\"payload\":{{\"type\":\"reasoning\",\"summary\":[],\

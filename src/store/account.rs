@@ -3,7 +3,7 @@
 //! Invariants: a cursor and what was derived up to it are one transaction; every row has a key of its own,
 //! so that reading the same twice changes nothing.
 
-use super::{Store, StoreError, now};
+use super::{Store, StoreError, connect, now};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::correlate::{Facts, Known};
 use crate::trajectory::{Format, Parent, Tokens};
@@ -20,6 +20,9 @@ pub(super) use ask::{CALLS_OF, CURSORS, UNSETTLED, of_calls, of_sessions};
 pub(super) use facts::WINDOWS;
 pub(super) use facts::evidence;
 pub(super) use keep::{progress, see, settle_lost, write_trail};
+
+/// For more calls than this a transaction may keep more pages.
+const MANY: usize = 512;
 
 /// A session as the account knows it. It holds nothing of its contents, not even the title.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +148,17 @@ impl Store {
             return Ok(());
         }
         let now = now();
-        self.write(false, |transaction| progress(transaction, brought, now))?;
+        self.write(false, |transaction| {
+            let many = brought.calls.len() > MANY;
+            if many {
+                connect::cache(transaction, connect::LARGE_CACHE)?;
+            }
+            let done = progress(transaction, brought, now);
+            if many {
+                connect::cache(transaction, connect::CACHE)?;
+            }
+            done
+        })?;
         self.stay_in_place()
     }
 

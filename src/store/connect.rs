@@ -27,7 +27,10 @@ const BREATH: Duration = Duration::from_millis(5);
 
 /// KiB of pages that a connection keeps. Rows are found by index and written
 /// once, so a larger cache buys nothing.
-const CACHE: i64 = 256;
+pub(super) const CACHE: i64 = 256;
+
+/// For a transaction that writes very many rows, of which each goes to several places.
+pub(super) const LARGE_CACHE: i64 = 4096;
 
 /// Pages in the log before they are moved to the database, and the size in
 /// bytes that the log shrinks to after an unusually large transaction.
@@ -248,8 +251,14 @@ fn create(path: &Utf8Path) -> io::Result<()> {
 /// Settings of every connection.
 fn settle(connection: &Connection) -> Result<(), StoreProblem> {
     connection.busy_timeout(PATIENCE)?;
-    connection.pragma_update(None, "cache_size", -CACHE)?;
+    cache(connection, CACHE)?;
     connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
+    Ok(())
+}
+
+/// Keeps so many KiB of pages.
+pub(super) fn cache(connection: &Connection, kibibytes: i64) -> Result<(), StoreProblem> {
+    connection.pragma_update(None, "cache_size", -kibibytes)?;
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use super::layout::{Files, Layout, PidFile};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
 use super::told::{Read, Told};
-use crate::base::Wall;
+use crate::base::{Wall, micros};
 
 pub(super) const LAYOUT: Layout = Layout::Files(Files {
     streams: &[
@@ -58,6 +58,7 @@ pub(super) struct Reader {
     /// The call that was told last.
     call: Option<(String, Tokens)>,
     /// The time of the latest row of its own that is read whatever is asked for.
+    #[serde(with = "micros::option")]
     clock: Option<Wall>,
     /// Billionths of a US dollar up to the latest `cost-state`.
     cost: Option<u64>,

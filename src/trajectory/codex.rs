@@ -22,7 +22,7 @@ use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
 use super::told::{Read, Told};
-use crate::base::Wall;
+use crate::base::{Wall, micros};
 
 pub(super) const LAYOUT: Layout = Layout::Files(Files {
     streams: &["*/*/*/rollout-*.jsonl"],
@@ -49,10 +49,12 @@ pub(super) struct Reader {
     /// Whether the thread's own header was read.
     headed: bool,
     /// When that was written: nothing of its own is older.
+    #[serde(with = "micros::option")]
     born: Option<Wall>,
     /// Whether records may still belong to a copied history.
     copying: bool,
     /// The time of the latest record of it.
+    #[serde(with = "micros::option")]
     copied_at: Option<Wall>,
     /// Whether there are `token_usage_record`s.
     recorded: bool,

@@ -14,7 +14,7 @@ use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
 use super::told::{Read, Told};
-use crate::base::Wall;
+use crate::base::{Wall, micros};
 
 pub(super) const LAYOUT: Layout = Layout::Files(Files {
     streams: &["*/events.jsonl"],
@@ -41,6 +41,7 @@ const MODELS: usize = 64;
 #[serde(default)]
 pub(super) struct Reader {
     /// When the session began: what is older was copied.
+    #[serde(with = "micros::option")]
     born: Option<Wall>,
     /// The working directory that stands beside the stream, in case that no record says it.
     workspace: Option<String>,

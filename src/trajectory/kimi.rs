@@ -15,7 +15,7 @@ use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record::{at, items, milliseconds, number, object, seconds, short, text};
 use super::told::{Read, Told};
-use crate::base::Wall;
+use crate::base::{Wall, micros};
 
 pub(super) const LAYOUT: Layout = Layout::Files(Files {
     streams: &["*/*/agents/*/wire.jsonl", "*/*/wire.jsonl"],
@@ -70,6 +70,7 @@ const NEAR: Duration = Duration::from_secs(5);
 #[serde(default)]
 pub(super) struct Reader {
     /// When the session was made as a fork: what is older is the parent's.
+    #[serde(with = "micros::option")]
     forked: Option<Wall>,
     /// The step that goes on.
     step: String,

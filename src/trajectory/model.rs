@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::{Wall, words};
+use crate::base::{Wall, micros, words};
 
 words! {
     /// How a session comes from another one.
@@ -68,8 +68,10 @@ pub struct Session {
     /// The working directory as recorded; where records name several, the first (COR-1).
     pub cwd: Option<String>,
     /// When it began: the time of its first record of its own (a copied history is not its own).
+    #[serde(with = "micros::option")]
     pub started_at: Option<Wall>,
     /// The latest time in its own records.
+    #[serde(with = "micros::option")]
     pub last_at: Option<Wall>,
     /// What the agent calls it. It comes from the conversation, so it is never written down.
     #[serde(skip)]

@@ -12,7 +12,7 @@ use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
 use super::told::{Read, Told};
-use crate::base::Wall;
+use crate::base::{Wall, micros};
 
 pub(super) const LAYOUT: Layout = Layout::Files(Files {
     // A directory that was named for sessions alone has no directories in it.
@@ -34,6 +34,7 @@ fn directory(cwd: &str) -> String {
 #[serde(default)]
 pub(super) struct Reader {
     /// When the header was written: what is older was copied.
+    #[serde(with = "micros::option")]
     born: Option<Wall>,
 }
 

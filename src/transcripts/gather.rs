@@ -1,6 +1,7 @@
 //! What a look brings, as it comes.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
 use serde_json::Value;
 
@@ -26,8 +27,10 @@ pub(super) struct Gather<'a> {
     /// Something of it that may be a run's could not be read.
     pub(super) failed: bool,
     warned: &'a mut BTreeSet<Warning>,
-    /// Where the calls of this look stand: of one that is told again only the last form counts.
-    calls: HashMap<(Format, String, String), usize>,
+    /// Where the calls of this look stand, by a digest of session and key: of one that is told again only the
+    /// last form counts.
+    calls: HashMap<u64, usize>,
+    digests: RandomState,
     room: usize,
 }
 
@@ -61,6 +64,7 @@ impl<'a> Gather<'a> {
             failed: false,
             warned,
             calls: HashMap::new(),
+            digests: RandomState::new(),
             room: ROOM,
         }
     }
@@ -99,12 +103,21 @@ impl<'a> Gather<'a> {
                 tokens: call.tokens,
                 cost_usd: call.cost_usd,
             };
+            let same = |known: &CallRow| {
+                known.key == row.key && known.session == row.session && known.format == row.format
+            };
             let calls = &mut self.look.progress.calls;
-            let at =
-                *self.calls.entry((*format, row.session.clone(), row.key.clone())).or_insert(calls.len());
-            match calls.get_mut(at) {
-                Some(known) => *known = row,
-                None => calls.push(row),
+            // Mostly it is the one that was told last.
+            if let Some(last) = calls.last_mut().filter(|last| same(last)) {
+                *last = row;
+            } else {
+                let digest = self.digests.hash_one((row.format.as_str(), &row.session, &row.key));
+                let at = *self.calls.entry(digest).or_insert(calls.len());
+                match calls.get_mut(at) {
+                    Some(known) if same(known) => *known = row,
+                    // Where two digests are the same both stand there, and the later one is written later.
+                    _ => calls.push(row),
+                }
             }
         }
         let told = quiet.is_some_and(|quiet| quiet.has(event.at, event.place.0));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::Wall;
+use crate::base::{Wall, micros};
 use crate::host::transcript::places::FileStamp;
 use crate::trajectory::{Decoder, Session};
 
@@ -89,6 +89,7 @@ pub(super) struct Quiet {
     /// Bytes or rows.
     pub(super) offset: u64,
     /// The latest time.
+    #[serde(with = "micros::option", default)]
     pub(super) last_at: Option<Wall>,
 }
 

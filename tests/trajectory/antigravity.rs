@@ -2,7 +2,6 @@
 
 use harnessd::trajectory::{Format, Layout};
 
-use crate::drive::{data, mangled};
 use crate::recorded::Recorded;
 
 const PATH: &str = "brain/5d0a7f0e/.system_generated/logs/transcript.jsonl";
@@ -21,10 +20,4 @@ fn a_file_that_is_held_open_names_its_session() {
     let held = files.held.unwrap();
     assert_eq!(held(PATH).as_deref(), Some("5d0a7f0e"));
     assert_eq!(held("conversations/5d0a7f0e.db"), None);
-}
-
-/// TRJ-3: whatever the bytes are.
-#[test]
-fn mangled_files_stop_nothing() {
-    mangled(Format::Antigravity, PATH, &[], &data("antigravity", "from-sources/transcript.jsonl"), 2000);
 }

@@ -26,7 +26,6 @@ pub(crate) fn compare(agent: &str, case: &str, path: &str) {
     let expected = fs::read_to_string(&expected).unwrap_or_default();
     assert_eq!(told, expected, "{agent} {case} {path}");
     drive::same_in_pieces(format, path, &documents, &lines);
-    drive::mangled(format, path, &documents, &lines, 40);
 }
 
 /// What a stream of these lines gives; `'` stands for `"`.

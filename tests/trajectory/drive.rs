@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use harnessd::base::Wall;
 use harnessd::trajectory::{Decoder, Event, Format, Needs, What};
 
 /// A recorded file of an agent: `claude-code`, `tool-call/x.jsonl`.
@@ -58,7 +59,7 @@ pub(crate) fn same_in_pieces(format: Format, path: &str, documents: Documents<'_
     let (all, events) = whole(format, path, documents, lines, Needs::Everything);
     let (again, same) = pieces(format, path, documents, lines, Needs::Everything);
     assert_eq!(same, events);
-    assert_eq!(facts(&again), facts(&all));
+    assert_eq!(written(&again), written(&all));
     let (brief, usage) = whole(format, path, documents, lines, Needs::Usage);
     assert_eq!(calls(&usage), calls(&events));
     assert_eq!(lasting(&brief), lasting(&all));
@@ -67,14 +68,25 @@ pub(crate) fn same_in_pieces(format: Format, path: &str, documents: Documents<'_
     assert_eq!(lasting(&brief), lasting(&all));
 }
 
-/// What is known of the session and may be written down, as JSON.
-pub(crate) fn facts(decoder: &Decoder) -> serde_json::Value {
+/// What is known of the session, as it is written down: times are whole microseconds.
+fn written(decoder: &Decoder) -> serde_json::Value {
     serde_json::to_value(decoder.session()).unwrap()
+}
+
+/// What is known of the session and may be written down, as JSON for people.
+pub(crate) fn facts(decoder: &Decoder) -> serde_json::Value {
+    let mut facts = written(decoder);
+    for key in ["started_at", "last_at"] {
+        if let Some(at) = facts[key].as_i64() {
+            facts[key] = Wall(at).rfc3339().into();
+        }
+    }
+    facts
 }
 
 /// The facts without those that may come from a record without usage, which may be passed over unparsed.
 fn lasting(decoder: &Decoder) -> serde_json::Value {
-    let mut facts = facts(decoder);
+    let mut facts = written(decoder);
     for passing in ["last_at", "context"] {
         facts.as_object_mut().unwrap().remove(passing);
     }
@@ -90,25 +102,6 @@ pub(crate) fn calls(events: &[Event]) -> Vec<serde_json::Value> {
 /// Events as JSON, one a line: what tests compare whole.
 pub(crate) fn shown(events: &[Event]) -> String {
     events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
-}
-
-/// TRJ-3: whatever the bytes are, a reader neither panics nor stops. `rounds` mutations, the same each time.
-pub(crate) fn mangled(format: Format, path: &str, documents: Documents<'_>, lines: &[u8], rounds: u64) {
-    for seed in 0..rounds {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut bytes = lines.to_vec();
-        let mut others: Vec<(&str, Vec<u8>)> =
-            documents.iter().map(|(name, text)| (*name, text.to_vec())).collect();
-        for _ in 0..=dice.below(4) {
-            let target = dice.below(others.len() + 1);
-            let bytes = others.get_mut(target).map_or(&mut bytes, |(_, text)| text);
-            mutate(bytes, &mut dice);
-        }
-        let documents: Vec<(&str, &[u8])> =
-            others.iter().map(|(name, text)| (*name, text.as_slice())).collect();
-        let needs = if seed % 2 == 0 { Needs::Everything } else { Needs::Usage };
-        whole(format, path, &documents, &bytes, needs);
-    }
 }
 
 fn begin(format: Format, path: &str, documents: Documents<'_>, needs: Needs) -> (Decoder, Vec<Event>) {
@@ -127,39 +120,6 @@ fn each_line(bytes: &[u8], mut each: impl FnMut(&[u8], u64)) {
             each(line, offset);
         }
         offset += line.len() as u64;
-    }
-}
-
-/// One change of some bytes: a flipped, removed, repeated or foreign piece, or another number.
-fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    const PIECES: [&[u8]; 12] = [
-        b"null",
-        b"{}",
-        b"[]",
-        b"-1",
-        b"1e999",
-        b"18446744073709551616",
-        b"\"\"",
-        b"\xff\xfe",
-        b"\n",
-        b"\\u0000",
-        b"true",
-        b"{\"a\":",
-    ];
-    if bytes.is_empty() {
-        return bytes.extend_from_slice(PIECES[dice.below(PIECES.len())]);
-    }
-    let at = dice.below(bytes.len());
-    let to = (at + dice.below(64)).min(bytes.len());
-    match dice.below(5) {
-        0 => bytes[at] = u8::try_from(dice.below(256)).unwrap_or(0),
-        1 => drop(bytes.drain(at..to)),
-        2 => {
-            let piece = bytes[at..to].to_vec();
-            bytes.splice(at..at, piece);
-        }
-        3 => drop(bytes.splice(at..to, PIECES[dice.below(PIECES.len())].iter().copied())),
-        _ => bytes.truncate(at),
     }
 }
 

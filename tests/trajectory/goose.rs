@@ -4,7 +4,7 @@ use harnessd::trajectory::{Decoder, Format, Kinship, Needs, Parent};
 use serde_json::{Value, json};
 
 use crate::drive;
-use crate::rows::{Store, expected, mangled, recorded, same_in_pieces, sums};
+use crate::rows::{Store, expected, recorded, same_in_pieces, sums};
 
 const FORMAT: Format = Format::Goose;
 const TOOL: &str = "20261130_6";
@@ -12,7 +12,7 @@ const FAILED: &str = "20261130_10";
 const KILLED: &str = "20261130_19";
 
 /// The recorded rows as Goose added them.
-fn rows() -> Vec<Value> {
+pub(crate) fn rows() -> Vec<Value> {
     let mut rows = recorded("goose", "sessions.rows.jsonl");
     rows.sort_by_key(|row| {
         (row["created_timestamp"].as_i64(), row["table"] != "messages", row["id"].as_i64())
@@ -147,10 +147,4 @@ fn a_total_that_is_not_split_is_input() {
         (Value::Null, Value::Null, Value::Null);
     let (_, events) = Store::of(FORMAT, &rows).read(TOOL, Needs::Usage);
     assert_eq!(sums(&events), (1234 + 2400, 2000, 68, 0.0));
-}
-
-/// TRJ-3.
-#[test]
-fn mangled_rows_stop_nothing() {
-    mangled(FORMAT, &rows(), 3000);
 }

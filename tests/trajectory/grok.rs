@@ -2,7 +2,7 @@
 
 use harnessd::trajectory::{Event, Format, Layout, Needs, What};
 
-use crate::drive::{data, mangled, whole};
+use crate::drive::{data, whole};
 use crate::recorded::{Recorded, made, served, spent};
 
 const fn recorded(case: &'static str, path: &'static str) -> Recorded {
@@ -184,24 +184,6 @@ fn a_file_that_is_held_open_names_its_session() {
         ("", None),
     ] {
         assert_eq!(held(path).as_deref(), session, "{path}");
-    }
-}
-
-/// TRJ-3: whatever the bytes are.
-#[test]
-fn mangled_files_stop_nothing() {
-    for case in ["fork", "sub-agent"] {
-        let (lines, summary) =
-            (data("grok", &format!("{case}/updates.jsonl")), data("grok", &format!("{case}/summary.json")));
-        let documents: &[(&str, &[u8])] =
-            &[("summary.json", &summary), ("signals.json", b"{\"contextWindowTokens\":1}")];
-        mangled(
-            Format::Grok,
-            "c/22222222-2222-4333-8444-555555555555/updates.jsonl",
-            documents,
-            &lines,
-            1000,
-        );
     }
 }
 

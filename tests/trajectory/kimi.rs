@@ -2,7 +2,7 @@
 
 use harnessd::trajectory::{Format, Layout, Needs, What};
 
-use crate::drive::{data, mangled, whole};
+use crate::drive::{data, whole};
 use crate::recorded::{Recorded, served, spent};
 
 const fn recorded(case: &'static str, stream: &'static str, path: &'static str) -> Recorded {
@@ -134,13 +134,6 @@ fn a_file_that_is_held_open_names_its_session() {
     ] {
         assert_eq!(held(path).as_deref(), session, "{path}");
     }
-}
-
-/// TRJ-3: whatever the bytes are.
-#[test]
-fn mangled_files_stop_nothing() {
-    let (lines, state) = (data("kimi", "fork/wire.jsonl"), data("kimi", "fork/state.json"));
-    mangled(Format::Kimi, "w/s/agents/main/wire.jsonl", &[("../../state.json", &state)], &lines, 2000);
 }
 
 /// TRJ-3: a time beyond all measure in the session's state stops nothing.

@@ -7,7 +7,7 @@ use harnessd::trajectory::{Format, Kinship, Needs, Parent, What};
 use serde_json::{Value, json};
 
 use crate::drive;
-use crate::rows::{Store, expected, live, mangled, recorded, same_in_pieces, sums};
+use crate::rows::{Store, expected, live, recorded, same_in_pieces, sums};
 
 const FORMAT: Format = Format::OpenCode;
 const TOOL: &str = "ses_dd4030484ffezbObDjiQuizBMU";
@@ -17,7 +17,7 @@ const FAILED: &str = "ses_dd4015149ffeBWt1DBygBhpCFR";
 
 /// The recorded rows of one session in the order in which OpenCode writes them: a message that is not
 /// completed, its parts (a tool's call before its answer), then the message as it ended.
-fn as_written(path: &str) -> Vec<Value> {
+pub(crate) fn as_written(path: &str) -> Vec<Value> {
     let rows = recorded("opencode", path);
     let of = |table: &'static str| rows.iter().filter(move |row| row["table"] == table).cloned();
     let mut written: Vec<Value> = of("session").collect();
@@ -225,13 +225,4 @@ fn the_state_holds_no_text() {
     for text in ["MOCK", "again", "tool-ran", "do it"] {
         assert!(!written.contains(text), "{text}: {written}");
     }
-}
-
-/// TRJ-3.
-#[test]
-fn mangled_rows_stop_nothing() {
-    let mut rows = recorded("opencode", "tool_then_resumed.rows.jsonl");
-    rows.extend(recorded("opencode", "killed9_during_tool.rows.jsonl"));
-    rows.extend(recorded("opencode", "api_error_401.rows.jsonl"));
-    mangled(FORMAT, &rows, 3000);
 }

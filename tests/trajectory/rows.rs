@@ -7,7 +7,7 @@ use harnessd::host::transcript::database::SessionDatabase;
 use harnessd::trajectory::{Database, Decoder, Event, Format, Layout, Needs, Row};
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params_from_iter};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::drive;
 
@@ -161,60 +161,6 @@ pub(crate) fn sums(events: &[Event]) -> (u64, u64, u64, f64) {
     let sum = |key: &str| calls.iter().filter_map(|call| call["tokens"][key].as_u64()).sum();
     let cost = calls.iter().filter_map(|call| call["cost_usd"].as_f64()).sum();
     (sum("input"), sum("cached"), sum("output"), cost)
-}
-
-/// TRJ-3: whatever stands in the columns, a reader neither panics nor stops. `rounds` mutations of what the
-/// database gives, the same each time.
-pub(crate) fn mangled(format: Format, rows: &[Value], rounds: u64) {
-    let store = Store::of(format, rows);
-    let (database, layout) = (store.open(), store.layout());
-    let heads = store.heads();
-    let mut records = Vec::new();
-    for head in heads.iter().filter_map(layout.head) {
-        database
-            .records(&head.id, &Decoder::new(format, "").watermark(), &mut |row| records.push(row.clone()))
-            .unwrap();
-    }
-    for seed in 0..rounds {
-        let mut dice = drive::Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut decoder = Decoder::new(format, "x");
-        let needs = if seed % 2 == 0 { Needs::Everything } else { Needs::Usage };
-        for _ in 0..=dice.below(6) {
-            let mut head = heads[dice.below(heads.len())].clone();
-            mangle(&mut head, &mut dice);
-            decoder.head(&head, needs, &mut |_| ());
-            (layout.head)(&head);
-            for _ in 0..dice.below(12) {
-                let mut row = records[dice.below(records.len())].clone();
-                mangle(&mut row, &mut dice);
-                decoder.row(&row, 0, needs, &mut |_| ());
-            }
-            if dice.below(3) == 0 {
-                decoder.finish(needs, &mut |_| ());
-            }
-            decoder = serde_json::from_value(serde_json::to_value(&decoder).unwrap()).unwrap();
-        }
-    }
-}
-
-fn mangle(row: &mut Row, dice: &mut drive::Dice) {
-    for _ in 0..dice.below(3) {
-        let at = dice.below(row.len());
-        let value = row.values_mut().nth(at).unwrap();
-        let foreign =
-            [json!(null), json!(-1), json!(i64::MAX), json!(i64::MIN), json!(1e300), json!("\u{fffd}{[")];
-        match value {
-            Value::String(text) if dice.below(3) > 0 && !text.is_empty() => {
-                let cut = (0..=dice.below(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
-                match dice.below(3) {
-                    0 => text.truncate(cut),
-                    1 => text.insert_str(cut, ["null", "[]", "\"", "{\"type\":", "-1"][dice.below(5)]),
-                    _ => *text = text.replace("\":\"", "\":1,\"x\":\""),
-                }
-            }
-            value => *value = foreign[dice.below(foreign.len())].clone(),
-        }
-    }
 }
 
 fn cell(value: &Value) -> Cell {

@@ -2,7 +2,7 @@
 
 use harnessd::trajectory::{Format, Layout, Needs, What};
 
-use crate::drive::{data, mangled, whole};
+use crate::drive::{data, whole};
 use crate::recorded::{Recorded, served, spent};
 
 const PATH: &str = "3f15f7fe-3251-78ee-c853-727ca252c437/journal/0000000000000001.jsonl";
@@ -84,11 +84,4 @@ fn a_file_that_is_held_open_names_its_session() {
     ] {
         assert_eq!(held(path).as_deref(), session, "{path}");
     }
-}
-
-/// TRJ-3: whatever the bytes are.
-#[test]
-fn mangled_files_stop_nothing() {
-    let (lines, meta) = (data("vibe", "tool-call/journal.jsonl"), data("vibe", "tool-call/meta.json"));
-    mangled(Format::Vibe, PATH, &[("../meta.json", &meta)], &lines, 2000);
 }

@@ -103,6 +103,8 @@ impl SessionDatabase {
                 Err(halt) => halt,
             };
             match halted {
+                // Its writer is beginning or ending: what its index says holds no more.
+                Halt::Failed(error) if connect::needs_to_write(&error) => {}
                 Halt::Failed(error) => return Err(connect::explain(&self.path, &error)),
                 Halt::Changed { handed: true } => break,
                 Halt::Changed { handed: false } => {}
@@ -112,7 +114,7 @@ impl SessionDatabase {
                 None => break,
             }
         }
-        Err(connect::unreadable(&self.path, "it was written while it was read"))
+        Err(connect::unreadable(&self.path, connect::WRITTEN_MEANWHILE))
     }
 }
 
@@ -132,8 +134,10 @@ fn rows(
     loop {
         let row = match found.next() {
             Ok(row) => row,
-            // A page that was replaced meanwhile looks like damage.
-            Err(_) if !reading.is_unchanged() => return Err(Halt::Changed { handed }),
+            // A page that was replaced meanwhile looks like damage, an index that ends like one to be written.
+            Err(error) if connect::needs_to_write(&error) || !reading.is_unchanged() => {
+                return Err(Halt::Changed { handed });
+            }
             Err(error) => return Err(error.into()),
         };
         let ended = row.is_none();

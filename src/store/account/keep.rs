@@ -126,6 +126,9 @@ pub(in crate::store) fn progress(
         write_session(connection, session, now)?;
     }
     let mut numbers = HashMap::new();
+    // In the order of the index each page of it is looked at once; equal keys stay in the order of their looks.
+    let mut calls: Vec<&CallRow> = calls.iter().collect();
+    calls.sort_by(|one, other| (one.format, &one.key).cmp(&(other.format, &other.key)));
     for call in calls {
         let session = (call.format, call.store.as_str(), call.session.as_str());
         let number = match numbers.get(&session) {

@@ -17,6 +17,8 @@ use crate::host::entropy;
 use crate::host::sqlite::{self, Stamp, beside, said};
 use crate::host::transcript::Unreadable;
 
+/// What is said of a database that does not stand still.
+pub(super) const WRITTEN_MEANWHILE: &str = "it was written while it was read";
 /// How long a lock of the agent is waited for; a reader of a log needs none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -101,7 +103,7 @@ pub(super) fn connect(path: &Utf8Path) -> Result<Option<Reading>, Unreadable> {
             return settled(path, opened, None, Some(copy)).map(Some);
         }
     }
-    Err(unreadable(path, "it was written while it was read"))
+    Err(unreadable(path, WRITTEN_MEANWHILE))
 }
 
 fn shared(path: &Utf8Path) -> Result<Connection, rusqlite::Error> {
@@ -122,7 +124,7 @@ fn open_uri(path: &Utf8Path, how: &str) -> Result<Connection, rusqlite::Error> {
 }
 
 /// Whether SQLite gave up since it may not write an index.
-fn needs_to_write(error: &rusqlite::Error) -> bool {
+pub(super) fn needs_to_write(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::FileLockingProtocolFailed))
 }
@@ -188,6 +190,7 @@ pub(super) fn explain(path: &Utf8Path, error: &rusqlite::Error) -> Unreadable {
         Some(ErrorCode::NotADatabase) => "it is no database".to_owned(),
         Some(ErrorCode::DatabaseCorrupt) => "it is damaged".to_owned(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "it is locked".to_owned(),
+        Some(ErrorCode::ReadOnly) => WRITTEN_MEANWHILE.to_owned(),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             let refused = fs::File::open(path).err();
             refused.map_or_else(|| "it cannot be opened".to_owned(), |cause| said(&cause))
