@@ -134,7 +134,7 @@ fn a_day_is_one_of_the_harness_s_zone() {
     // 2026-10-25 in Berlin has 25 hours: it begins at 22:00 UTC the day before and ends at 23:00 UTC.
     let at = |text: &str| Wall::parse_rfc3339(text).unwrap();
     let times =
-        ["2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"];
+        ["2026-10-24T21:59:50Z", "2026-10-24T22:00:10Z", "2026-10-25T22:59:50Z", "2026-10-25T23:00:10Z"];
     let used_by_day = |zone| {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(Utf8Path::from_path(dir.path()).unwrap()).unwrap();
