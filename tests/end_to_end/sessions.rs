@@ -152,6 +152,9 @@ fn a_resident_agent_goes_on_at_each_restart() {
     assert!(!home.daemon_log().contains("a new session is begun"), "{}", home.daemon_log());
 
     home.wait_state("chat", "running");
+    // An agent that was called and has not written yet would make the file anew.
+    let mark = format!("\"uuid\":\"{}\"", home.pid("chat"));
+    until("it has written", || home.read(transcript(&home, &id)).contains(&mark).then_some(()));
     fs::remove_file(transcript(&home, &id)).unwrap();
     home.write("end", "");
     let fresh = chosen(&call(&home, 5));
