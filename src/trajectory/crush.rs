@@ -59,12 +59,13 @@ WITH m AS MATERIALIZED (
         finished_at IS NOT NULL OR EXISTS (
             SELECT 1 FROM json_each(CASE WHEN json_valid(parts) THEN parts ELSE '[]' END) AS part
             WHERE part.type = 'object' AND json_extract(part.value, '$.type') = 'finish') AS finished
-    FROM messages WHERE session_id = :session AND created_at >= :time
+    FROM messages WHERE session_id = :session AND (created_at, rowid) >
+        (:time, coalesce((SELECT rowid FROM messages WHERE id = :id), -1))
 ), open AS MATERIALIZED (
     SELECT at, number FROM m WHERE answer AND NOT finished
         AND (at, number) = (SELECT at, number FROM m WHERE answer ORDER BY at DESC, number DESC LIMIT 1)
 )
-SELECT messages.id AS message, m.at, role, parts, model, finished_at,
+SELECT messages.id AS message, m.number, m.at, role, parts, model, finished_at,
     coalesce((m.at, m.number) < (SELECT at, number FROM open), 1) AS final
 FROM m JOIN messages ON messages.rowid = m.number
 ORDER BY m.at, m.number";
@@ -122,19 +123,9 @@ impl Read for Reader {
     }
 
     fn row(&mut self, row: &Row, told: &mut Told<'_>) {
-        let (Some(message), Some(at)) = (text(row, "message"), whole(row, "at")) else {
-            told.oddities.malformed += 1;
-            return;
-        };
-        if self.rows.is_complete(at, message) {
-            return;
-        }
-        if whole(row, "final") == Some(0) {
-            return self.rows.hold(message, row);
-        }
-        self.rows.release(message);
+        let Some((at, message)) = self.rows.next(row, told) else { return };
         self.tell(row, message, true, told);
-        self.rows.complete(at, message);
+        self.rows.complete(at, &format!("{:020}", whole(row, "number").unwrap_or(0)), message);
     }
 
     fn finish(&mut self, told: &mut Told<'_>) {

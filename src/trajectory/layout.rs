@@ -70,7 +70,7 @@ pub struct Database {
     /// What such a row says.
     pub head: fn(&Row) -> Option<Head>,
     /// Gives the records of a session in order, one row each. Parameters: `:session` its native id, `:time`
-    /// and `:id` the reader's [`Watermark`], of which rows at and after it are to be given.
+    /// and `:id` the reader's [`Watermark`], of which rows after it are to be given.
     pub records: &'static str,
 }
 

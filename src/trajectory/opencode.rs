@@ -48,7 +48,8 @@ WITH m AS MATERIALIZED (
         SELECT id, time_created, json_extract(valid, '$.role') AS role,
             json_extract(valid, '$.modelID') AS model, json_extract(valid, '$.time.completed') AS completed
         FROM (SELECT id, time_created, CASE WHEN json_valid(data) THEN data END AS valid
-              FROM message WHERE session_id = :session AND time_created >= :time))
+              FROM message WHERE session_id = :session AND time_created >= :time
+                  AND (time_created, id) > (:time, :id)))
 ), open AS MATERIALIZED (
     SELECT at, id FROM m WHERE CASE role
         WHEN 'user' THEN (at, id) = (SELECT at, id FROM m ORDER BY at DESC, id DESC LIMIT 1)
@@ -110,21 +111,10 @@ impl Read for Reader {
     }
 
     fn row(&mut self, row: &Row, told: &mut Told<'_>) {
-        let (Some(message), Some(at)) = (text(row, "message"), whole(row, "at")) else {
-            told.oddities.malformed += 1;
-            return;
-        };
-        if self.rows.is_complete(at, message) {
-            return;
-        }
-        let key = text(row, "part").unwrap_or(message);
-        if whole(row, "final") == Some(0) {
-            return self.rows.hold(key, row);
-        }
-        self.rows.release(key);
+        let Some((at, message)) = self.rows.next(row, told) else { return };
         self.tell(row, true, told);
         if text(row, "part").is_none() {
-            self.rows.complete(at, message);
+            self.rows.complete(at, "", message);
         }
     }
 

@@ -4,13 +4,19 @@
 //! Invariants: a piece of a record is told once, whether its record was complete then or only the end of the
 //! reading made it be told; the number of pieces and rows that are remembered is bounded.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::layout::{Row, Watermark};
+use super::told::Told;
 
 /// So many pieces of records that are not complete are remembered as told.
 const PIECES: usize = 4096;
+
+/// So many of the last records of one time are remembered as told. Below them the store's order tells it.
+const AT_ONE_TIME: usize = 64;
 
 /// So many rows are held back, and so many bytes of text in them; more of them come when they are complete.
 const HELD_ROWS: usize = 4096;
@@ -22,8 +28,10 @@ const HELD_BYTES: usize = 16 << 20;
 pub(super) struct Rows {
     /// Every record before this time is told.
     time: i64,
-    /// The records at that time that are told.
-    complete: Vec<String>,
+    /// The record at that time up to which all are told, where there are too many to be remembered.
+    upto: String,
+    /// The records at that time after it that are told, each after its place in the store's order.
+    complete: BTreeSet<(String, String)>,
     /// Told pieces of records that are not complete: record and piece.
     pieces: Vec<(String, String)>,
     /// So many records have been told.
@@ -37,24 +45,45 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Records at and after this are asked for.
+    /// Records after this are asked for.
     pub(super) fn watermark(&self) -> Watermark {
-        Watermark { time: self.time, id: String::new() }
+        Watermark { time: self.time, id: self.upto.clone() }
     }
 
-    /// Whether the record is told and complete.
-    pub(super) fn is_complete(&self, at: i64, record: &str) -> bool {
-        at < self.time || at == self.time && self.complete.iter().any(|known| known == record)
+    /// The record and the time of a row, where the row is to be told now and for good. One that may still
+    /// change is held back; one of a record that is told and complete is passed over.
+    pub(super) fn next<'a>(&mut self, row: &'a Row, told: &mut Told<'_>) -> Option<(i64, &'a str)> {
+        let (Some(at), Some(record)) = (whole(row, "at"), text(row, "message")) else {
+            told.oddities.malformed += 1;
+            return None;
+        };
+        if at < self.time || at == self.time && self.complete.iter().any(|(_, known)| known == record) {
+            return None;
+        }
+        let key = text(row, "part").unwrap_or(record);
+        self.release(key);
+        if whole(row, "final") == Some(0) {
+            self.hold(key, row);
+            return None;
+        }
+        Some((at, record))
     }
 
-    /// Notes that the record is complete and told, as are all before it.
-    pub(super) fn complete(&mut self, at: i64, record: &str) {
+    /// Notes that the record is complete and told, as are all before it. `order` sorts the records of one time
+    /// as the store does, where their ids do not.
+    pub(super) fn complete(&mut self, at: i64, order: &str, record: &str) {
         self.pieces.retain(|(known, _)| known != record);
-        if at > self.time || self.complete.is_empty() {
+        if at != self.time {
             self.time = at;
+            self.upto.clear();
             self.complete.clear();
         }
-        self.complete.push(record.to_owned());
+        self.complete.insert((order.to_owned(), record.to_owned()));
+        if self.complete.len() > AT_ONE_TIME
+            && let Some((_, first)) = self.complete.pop_first()
+        {
+            self.upto = first;
+        }
     }
 
     /// Whether a piece of a record is to be told now, which it then is.
@@ -69,8 +98,7 @@ impl Rows {
     }
 
     /// Holds a row back; `key` tells it from the others.
-    pub(super) fn hold(&mut self, key: &str, row: &Row) {
-        self.release(key);
+    fn hold(&mut self, key: &str, row: &Row) {
         let bytes = size(row);
         if self.held.len() < HELD_ROWS && self.held_bytes + bytes <= HELD_BYTES {
             self.held_bytes += bytes;
@@ -79,7 +107,7 @@ impl Rows {
     }
 
     /// A row is not held back any more.
-    pub(super) fn release(&mut self, key: &str) {
+    fn release(&mut self, key: &str) {
         let gone = self.held.iter().position(|(known, _)| known == key).map(|at| self.held.remove(at));
         self.held_bytes -= gone.map_or(0, |(_, row)| size(&row));
     }

@@ -7,6 +7,7 @@ mod claude_code;
 mod codex;
 mod copilot;
 mod corpus;
+mod crowded;
 mod crush;
 mod database;
 mod decoded;
