@@ -204,7 +204,7 @@ impl Reader {
         }
         let known = self.totals.entry(key.clone()).or_default();
         let (fresh, cached) = (count(row, "input"), count(row, "cache_read"));
-        let now = Total {
+        let mut now = Total {
             input: fresh.saturating_add(cached).saturating_add(count(row, "cache_write")),
             cached,
             output: count(row, "output"),
@@ -214,6 +214,8 @@ impl Reader {
         // A total that has shrunk began anew.
         let shrunk = now.input < known.input || now.output < known.output || now.cached < known.cached;
         let from = if shrunk { Total::default() } else { *known };
+        // A cost that was estimated higher at first is told already: nothing more is until it has passed that.
+        now.cost = now.cost.max(from.cost);
         let tokens = Tokens {
             input: now.input - from.input,
             cached: (now.cached - from.cached).min(now.input - from.input),

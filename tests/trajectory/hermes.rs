@@ -126,6 +126,25 @@ fn a_cost_is_told_where_it_is_known() {
     }
 }
 
+/// USE-3: an actual cost below the estimate before it is told when it has passed that, and never twice.
+#[test]
+fn what_an_actual_cost_adds_to_an_estimate_is_told() {
+    let store = Store::of(FORMAT, &rows());
+    let (mut decoder, mut events) = (Decoder::new(FORMAT, TOOL), Vec::new());
+    for (calls, status, estimated, actual) in
+        [(1, "estimated", 0.5, 0.0), (2, "actual", 1.0, 0.25), (3, "actual", 1.5, 0.75)]
+    {
+        let mut total = total(calls);
+        total["cost_status"] = status.into();
+        (total["estimated_cost_usd"], total["actual_cost_usd"]) = (estimated.into(), actual.into());
+        store.put(&total);
+        store.feed(&mut decoder, TOOL, Needs::Usage, &mut events);
+    }
+    let costs: Vec<Option<f64>> =
+        drive::calls(&events).iter().map(|call| call.get("cost_usd").and_then(Value::as_f64)).collect();
+    assert_eq!(costs, [Some(0.5), None, Some(0.25)]);
+}
+
 /// TRJ-2: how a session comes from its parent.
 #[test]
 fn a_child_is_a_sub_agent_a_branch_or_what_follows_a_compaction() {
