@@ -24,7 +24,19 @@ pub(super) fn short(text: &str) -> Option<&str> {
 
 /// The whole number at a path of keys; a negative one is none.
 pub(super) fn number(record: &Value, keys: &[&str]) -> Option<u64> {
-    at(record, keys)?.as_u64()
+    natural(at(record, keys)?)
+}
+
+/// A whole number, which some programs write with a fraction of zero.
+pub(super) fn natural(value: &Value) -> Option<u64> {
+    /// Above this not every whole number is one of these.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    value.as_u64().or_else(|| {
+        let number =
+            value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=EXACT).contains(number))?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and bounded")]
+        Some(number as u64)
+    })
 }
 
 /// The items of the list at a path of keys.
@@ -62,4 +74,52 @@ pub(super) fn object(line: &[u8]) -> Option<Value> {
         Err(_) => serde_json::from_str(&String::from_utf8_lossy(line)).ok()?,
     };
     record.is_object().then_some(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::natural;
+    use crate::trajectory::{Decoder, Event, Format, Needs, Tokens, What};
+
+    /// USE-1: `12.0` is twelve, and what is no count is none.
+    #[test]
+    fn a_whole_number_is_one_however_it_is_written() {
+        for (text, number) in [
+            ("12", Some(12)),
+            ("12.0", Some(12)),
+            ("1.2e1", Some(12)),
+            ("-0.0", Some(0)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("12.5", None),
+            ("-12.0", None),
+            ("1e300", None),
+            ("\"12\"", None),
+            ("null", None),
+        ] {
+            let value: Value = serde_json::from_str(text).unwrap_or_else(|_| json!("no JSON"));
+            assert_eq!(natural(&value), number, "{text}");
+        }
+    }
+
+    /// USE-1: so it is where a line is first tried as one of the usual shape.
+    #[test]
+    fn counts_with_a_fraction_of_zero_are_counted() {
+        let claude =
+            r#"{"type":"assistant","message":{"id":"m","usage":{"input_tokens":12.0,"output_tokens":3}}}"#;
+        let codex =
+            r#"{"type":"token_usage_record","payload":{"usage":{"input_tokens":12.0,"output_tokens":3.0}}}"#;
+        for (format, line) in [(Format::ClaudeCode, claude), (Format::Codex, codex)] {
+            for needs in [Needs::Usage, Needs::Everything] {
+                let mut told = Vec::new();
+                let mut emit = |event: Event| match event.what {
+                    What::Usage(call) => told.extend(call.tokens),
+                    _ => {}
+                };
+                Decoder::new(format, "x.jsonl").line(line.as_bytes(), 0, needs, &mut emit);
+                assert_eq!(told, [Tokens { input: 12, cached: 0, output: 3 }], "{format} {needs:?}");
+            }
+        }
+    }
 }

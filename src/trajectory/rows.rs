@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::layout::{Row, Watermark};
+use super::record::natural;
 use super::told::Told;
 
 /// So many pieces of records that are not complete are remembered as told.
@@ -151,7 +152,7 @@ pub(super) fn whole(row: &Row, column: &str) -> Option<i64> {
 
 /// The count in a column; none or a negative one is zero.
 pub(super) fn count(row: &Row, column: &str) -> u64 {
-    row.get(column).and_then(Value::as_u64).unwrap_or(0)
+    row.get(column).and_then(natural).unwrap_or(0)
 }
 
 /// The amount in a column, where it is one.
