@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod agent;
 mod antigravity;
 mod claude_code;
 mod codex;
