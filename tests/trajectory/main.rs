@@ -10,7 +10,6 @@ mod copilot;
 mod corpus;
 mod crush;
 mod database;
-mod decoded;
 mod drive;
 mod encodings;
 mod fuzz;
