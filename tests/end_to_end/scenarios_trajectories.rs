@@ -489,15 +489,17 @@ fn the_session_of_a_sub_agent_belongs_to_its_parents_run() {
 #[test]
 fn the_session_after_a_reset_belongs_to_the_same_run() {
     let mut home = home();
-    // A second harness is there, so that nothing but the index can tell.
+    // A second harness is there and the agent makes its ids up, so that nothing but the index can tell: who lists
+    // the first session knows which process was at it.
     let other = claude(&home, "other", "until=end", HARVEST);
     home.configure(&format!(
         "{}{other}",
-        claude(&home, "job", "note call until=cleared clear note call until=end", HARVEST)
+        claude(&home, "job", "own note call until=cleared clear note call until=end", HARVEST)
     ));
     home.start_daemon();
     home.ok(&["start", "job", "other"]);
     let first = listed(&home, "job", 1).remove(0);
+    assert_eq!(first["evidence"], "exact: pid");
     home.write("cleared", "");
     let both = listed(&home, "job", 2);
     let next = both.iter().find(|one| one["id"] != first["id"]).unwrap();
