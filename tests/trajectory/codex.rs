@@ -253,7 +253,7 @@ fn a_held_file_names_its_thread() {
     }
 }
 
-/// 6.2, steipete/CodexBar#2193: a sub-agent whose own total begins at nothing and is at once beyond what its parent
+/// USE-3, steipete/CodexBar#2193: a sub-agent whose own total begins at nothing and is at once beyond what its parent
 /// had reached is counted whole: its first total is no more than its latest call.
 #[test]
 fn a_total_that_begins_anew_beyond_the_old_one_is_whole() {
@@ -270,7 +270,7 @@ fn a_total_that_begins_anew_beyond_the_old_one_is_whole() {
     assert_eq!(inputs(&lines), [6000, 400]);
 }
 
-/// 6.2: threads that have nothing to do with one another, with equal numbers at equal times, count each.
+/// USE-3: threads that have nothing to do with one another, with equal numbers at equal times, count each.
 #[test]
 fn equal_numbers_of_two_threads_count_each() {
     let mut events = Vec::new();
