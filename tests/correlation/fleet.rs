@@ -10,36 +10,7 @@ use harnessd::correlate::{Facts, Found, Known, Peer, Window};
 use harnessd::trajectory::Format;
 use harnessd::wire::{Evidence, StorePlace};
 
-/// SplitMix64.
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(bound).unwrap()).unwrap()
-    }
-
-    /// Whether something happens that does so in so many of a hundred cases.
-    fn percent(&mut self, chance: usize) -> bool {
-        self.below(100) < chance
-    }
-
-    /// A time from one to another, both included.
-    fn between(&mut self, from: i64, to: i64) -> i64 {
-        from + i64::try_from(self.next() % u64::try_from((to - from).max(0) + 1).unwrap()).unwrap()
-    }
-
-    fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.below(list.len())]
-    }
-}
+use crate::dice::Dice;
 
 const MILLISECOND: i64 = 1_000;
 const SECOND: i64 = 1_000_000;
@@ -104,19 +75,6 @@ pub(crate) struct Session {
     pub(crate) events: Vec<(Wall, Option<RunId>)>,
 }
 
-impl Session {
-    /// COR-10: a process that nobody supervises cannot be told from a run in the same directory that is
-    /// under way, by however little its time may be wrong; of a store without directories, in any that has it.
-    pub(crate) fn is_beyond_knowledge(&self, fleet: &Fleet, credited: RunId) -> bool {
-        let run = fleet.processes.iter().find(|process| process.run == credited).unwrap();
-        let about = run.from - 3 * SECOND <= self.began && (self.began <= run.to + 3 * SECOND || !run.ended);
-        let place = run.harness.stores.iter().find(|place| place.path == self.found.store);
-        let here =
-            run.harness.directory() == self.directory || place.is_some_and(|place| place.cwd.is_some());
-        self.author.is_none() && about && here && run.harness.format == Some(self.found.format)
-    }
-}
-
 /// The world and what is known of it.
 pub(crate) struct Fleet {
     pub(crate) processes: Vec<Process>,
@@ -135,7 +93,7 @@ impl Fleet {
             sessions: Vec::new(),
             facts: Facts::default(),
             without_directories: number.is_multiple_of(3),
-            dice: Dice(number),
+            dice: Dice::new(number),
             known: Vec::new(),
         };
         let mut since = BTreeMap::new();
@@ -356,7 +314,7 @@ impl Fleet {
             let at = self.dice.between(began, until);
             session.events.push((stamp(format, at), run));
         }
-        if let Some(process) = by.filter(|process| process.recorded && self.dice.percent_of(process, 20)) {
+        if let Some(process) = by.filter(|process| process.recorded && self.dice.percent(20)) {
             self.tie(process.run, &session.found);
         }
         self.sessions.push(session);
@@ -413,13 +371,6 @@ impl Fleet {
         let evidence =
             *self.dice.of(&[Evidence::LaunchId, Evidence::Pid, Evidence::OpenFile, Evidence::Output]);
         self.known.push(Known { run, format: found.format, session: found.id.clone(), evidence });
-    }
-}
-
-impl Dice {
-    /// Of agents that give evidence: the same ones always.
-    fn percent_of(&self, process: &Process, chance: u64) -> bool {
-        (self.0 ^ process.run.uuid().as_u64_pair().1.wrapping_mul(0x9e37_79b9)) % 100 < chance
     }
 }
 

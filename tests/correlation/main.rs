@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod dice;
 mod fleet;
 mod places;
 mod truth;
@@ -41,8 +42,8 @@ fn no_session_is_attributed_to_a_run_that_did_not_write_it() {
             match &answer {
                 Attribution::To(runs) => {
                     for (run, how) in runs {
-                        let wrote =
-                            session.writers.contains(run) || session.is_beyond_knowledge(&fleet, *run);
+                        let wrote = session.writers.contains(run)
+                            || truth::is_beyond_knowledge(&fleet, session, *run);
                         assert!(wrote, "fleet {number}: {session:?} went to {run} ({how})\n{}", fleet.told());
                     }
                     right += 1;

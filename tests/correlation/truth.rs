@@ -1,9 +1,23 @@
 //! What nobody could mistake: the measure of a rule that refuses too much. It goes by the world, not by the
-//! facts, and keeps a wide berth of every limit.
+//! facts, and keeps a wide berth of every limit. And what nobody can know, by which no rule is measured.
+
+use harnessd::base::RunId;
 
 use crate::fleet::{Fleet, Harness, Process, Session};
 
-const FAR: i64 = 10_000_000;
+const SECOND: i64 = 1_000_000;
+const FAR: i64 = 10 * SECOND;
+
+/// COR-10: a process that nobody supervises cannot be told from a run in the same directory that is under way,
+/// by however little its time may be wrong; of a store without directories, in any that has it.
+pub(crate) fn is_beyond_knowledge(fleet: &Fleet, session: &Session, credited: RunId) -> bool {
+    let run = fleet.processes.iter().find(|process| process.run == credited).unwrap();
+    let about =
+        run.from - 3 * SECOND <= session.began && (session.began <= run.to + 3 * SECOND || !run.ended);
+    let place = run.harness.stores.iter().find(|place| place.path == session.found.store);
+    let here = run.harness.directory() == session.directory || place.is_some_and(|place| place.cwd.is_some());
+    session.author.is_none() && about && here && run.harness.format == Some(session.found.format)
+}
 
 /// Whether a session has one possible author for everybody who knows the fleet.
 pub(crate) fn is_clear(fleet: &Fleet, session: &Session) -> bool {

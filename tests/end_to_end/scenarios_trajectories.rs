@@ -2,138 +2,19 @@
 //! Opt-In* that a daemon and files are needed for, with stand-ins for Claude Code and Crush. Those that are pure
 //! rules stand beside the rules.
 
+mod agents;
+mod bad_input;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
+use self::agents::{claude, crush, home};
 use crate::support::{Home, until};
-
-/// Writes what Claude Code writes, as the words of `STEPS` say:
-///
-/// - `own`: the session has an id that the agent made up, whatever it was told; `at=TIME`: it began then
-/// - `call`: a prompt and a model call of 100 tokens of input, 40 of them cached, and 10 of output
-/// - `sub`: a sub-agent makes such a call
-/// - `say`: the session's id in machine-readable output
-/// - `note`: which process works on which session, in the agent's own index
-/// - `clear`: a new session, as by `/clear`
-/// - `until=FILE`: waits for that file in the home directory
-const CLAUDE: &str = r##"#!/usr/bin/env python3
-import json, os, re, sys, time, uuid
-from datetime import datetime, timezone
-
-if "--version" in sys.argv:
-    sys.exit(print("2.1.332 (Claude Code)"))
-home, cwd, at, calls = os.environ["HOME"], os.getcwd(), None, 0
-root = os.environ.get("CLAUDE_CONFIG_DIR", home + "/.claude")
-place = root + "/projects/" + re.sub("[^a-zA-Z0-9]", "-", cwd)
-chosen = [sys.argv[i + 1] for i, word in enumerate(sys.argv) if word in ("--session-id", "--resume")]
-session = chosen[0] if chosen else str(uuid.uuid4())
-
-def write(path, kind, message, **more):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    now = at or datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    row = {"type": kind, "message": message, "uuid": str(uuid.uuid4()), "timestamp": now, "cwd": cwd,
-           "sessionId": session, "isSidechain": "agentId" in more, **more}
-    with open(path, "a") as out:
-        out.write(json.dumps(row) + "\n")
-
-def call(path, **more):
-    global calls
-    calls += 1
-    write(path, "user", {"role": "user", "content": "do it"}, **more)
-    write(path, "assistant", {"id": "msg_%s_%d" % (session, calls), "role": "assistant", "model": "claude-opus-5-5",
-        "content": [{"type": "text", "text": "secret-%d" % calls}],
-        "usage": {"input_tokens": 50, "cache_creation_input_tokens": 10, "cache_read_input_tokens": 40,
-                  "output_tokens": 10}}, **more)
-
-for step in os.environ["STEPS"].split():
-    word, _, value = step.partition("=")
-    if word == "own" or word == "clear":
-        session = str(uuid.uuid4())
-    elif word == "at":
-        at = value
-    elif word == "call":
-        call("%s/%s.jsonl" % (place, session))
-    elif word == "sub":
-        call("%s/%s/subagents/agent-a1b2c3.jsonl" % (place, session), agentId="a1b2c3")
-    elif word == "say":
-        print(json.dumps({"type": "system", "subtype": "init", "cwd": cwd, "session_id": session}), flush=True)
-    elif word == "note":
-        os.makedirs(root + "/sessions", exist_ok=True)
-        with open("%s/sessions/%d.json" % (root, os.getpid()), "w") as out:
-            json.dump({"pid": os.getpid(), "sessionId": session, "cwd": cwd}, out)
-    elif word == "until":
-        while not os.path.exists(home + "/" + value):
-            time.sleep(0.02)
-if "stream-json" in sys.argv:
-    print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "done"}), flush=True)
-"##;
-
-/// Writes a session of Crush into `--data-dir DIR`, else `STORE`, else `.crush`, with the connection open until
-/// the file `UNTIL` is there. A copy of the session that does not belong there goes to `DECOY`.
-const CRUSH: &str = r##"#!/usr/bin/env python3
-import json, os, sqlite3, sys, time, uuid
-
-if "--version" in sys.argv:
-    sys.exit(print("crush version v0.90.0"))
-given = [sys.argv[i + 1] for i, word in enumerate(sys.argv) if word in ("--data-dir", "-D")]
-
-def write(directory, title):
-    os.makedirs(directory, exist_ok=True)
-    db = sqlite3.connect(directory + "/crush.db")
-    db.execute("PRAGMA journal_mode = WAL")
-    if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        db.executescript(open(os.environ["HOME"] + "/crush.sql").read())
-    now, session = int(time.time()), title + "-" + str(uuid.uuid4())
-    db.execute("INSERT INTO sessions (id, title, message_count, prompt_tokens, cost, updated_at, created_at) "
-               "VALUES (?, ?, 2, 100, 0.25, ?, ?)", (session, title, now, now))
-    for role in ("user", "assistant"):
-        parts = [{"type": "text", "data": {"text": title}}, {"type": "finish", "data": {"reason": "stop", "time": now}}]
-        db.execute("INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at, finished_at) "
-                   "VALUES (?, ?, ?, ?, 'mock', ?, ?, ?)", (str(uuid.uuid4()), session, role, json.dumps(parts), now, now, now))
-    db.commit()
-    return db
-
-if "DECOY" in os.environ:
-    write(os.environ["DECOY"], "decoy").close()
-db = write(given[0] if given else os.environ.get("STORE", ".crush"), os.environ.get("TITLE", "own"))
-while "UNTIL" in os.environ and not os.path.exists(os.environ["HOME"] + "/" + os.environ["UNTIL"]):
-    time.sleep(0.02)
-"##;
-
-/// A home with both stand-ins, and a directory to work in.
-fn home() -> Home {
-    let home = Home::new("");
-    for (name, text) in [("claude", CLAUDE), ("crush", CRUSH)] {
-        home.write(format!("bin/{name}"), text);
-        fs::set_permissions(home.path(format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    home.write("crush.sql", include_str!("../data/trajectory/crush/schema.sql"));
-    fs::create_dir(home.path("work")).unwrap();
-    home
-}
-
-/// A harness of the stand-in for Claude Code.
-fn claude(home: &Home, name: &str, steps: &str, more: &str) -> String {
-    let program = home.text("bin/claude");
-    format!(
-        "[harness.{name}]\ncmd = \"{program}\"\nworkdir = \"~/work\"\nprompt = \"go\"\n\
-         env = {{ STEPS = \"{steps}\" }}\n{more}\n"
-    )
-}
-
-/// A harness of the stand-in for Crush.
-fn crush(home: &Home, name: &str, args: &str, more: &str) -> String {
-    let program = home.text("bin/crush");
-    format!(
-        "[harness.{name}]\ncmd = \"{program}\"\nworkdir = \"~/work\"\noneshot = true\nharvest = true\n\
-         args = [{args}]\n{more}\n"
-    )
-}
 
 const HARVEST: &str = "harvest = true";
 
@@ -489,15 +370,17 @@ fn the_session_of_a_sub_agent_belongs_to_its_parents_run() {
 #[test]
 fn the_session_after_a_reset_belongs_to_the_same_run() {
     let mut home = home();
-    // A second harness is there, so that nothing but the index can tell.
+    // A second harness is there and the agent makes its ids up, so that nothing but the index can tell: who lists
+    // the first session knows which process was at it.
     let other = claude(&home, "other", "until=end", HARVEST);
     home.configure(&format!(
         "{}{other}",
-        claude(&home, "job", "note call until=cleared clear note call until=end", HARVEST)
+        claude(&home, "job", "own note call until=cleared clear note call until=end", HARVEST)
     ));
     home.start_daemon();
     home.ok(&["start", "job", "other"]);
     let first = listed(&home, "job", 1).remove(0);
+    assert_eq!(first["evidence"], "exact: pid");
     home.write("cleared", "");
     let both = listed(&home, "job", 2);
     let next = both.iter().find(|one| one["id"] != first["id"]).unwrap();
@@ -508,92 +391,4 @@ fn the_session_after_a_reset_belongs_to_the_same_run() {
     home.ended_run("job");
     home.ended_run("other");
     calls_of(&home, &home.runs("job")[0], 2);
-}
-
-/// TRJ-5, and bad input: what cannot be read is a warning that names it, once in the daemon's log and in every
-/// answer; the run's own session is read and counted all the same.
-#[test]
-fn what_cannot_be_read_is_named_and_all_else_goes_on() {
-    let mut home = home();
-    let work = home.path("work").canonicalize().unwrap();
-    let project: String =
-        work.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let project = format!(".claude/projects/{project}");
-    let at = |name: &str| format!("{project}/{name}.jsonl");
-    home.write(at("closed"), "{}\n");
-    fs::set_permissions(home.path(at("closed")), fs::Permissions::from_mode(0o000)).unwrap();
-    fs::create_dir(home.path(at("directory"))).unwrap();
-    nix::unistd::mkfifo(&home.path(at("fifo")), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    home.write(".claude/projects/locked/other.jsonl", "{}\n");
-    fs::set_permissions(home.path(".claude/projects/locked"), fs::Permissions::from_mode(0o000)).unwrap();
-    home.configure(&claude(&home, "job", "call", HARVEST));
-    home.for_an_ordinary_user();
-    home.start_daemon();
-    home.ok(&["start", "job", "--wait"]);
-    calls_of(&home, &home.runs("job")[0], 1);
-    let expected = [
-        (at("closed"), "permission"),
-        (at("directory"), "it is a directory, not a regular file"),
-        (at("fifo"), "it is a FIFO, not a regular file"),
-        (".claude/projects/locked".to_owned(), "permission"),
-    ];
-    let assert_named = |reply: &Value| {
-        let warnings: Vec<&str> = reply["warnings"].as_array().unwrap().iter().map(text_of).collect();
-        for (path, cause) in &expected {
-            let of = |warning: &&str| warning.contains(&format!("/{path}: ")) && warning.contains(cause);
-            assert_eq!(warnings.iter().filter(|warning| of(warning)).count(), 1, "{path}: {warnings:?}");
-        }
-        assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
-        assert_eq!(reply["trajectories"].as_array().unwrap().len(), 1);
-    };
-    let reply = until("all of the store was looked at", || {
-        let reply = home.ok(&["trajectories", "--json"]).json();
-        (reply["warnings"].as_array().unwrap().len() >= expected.len()).then_some(reply)
-    });
-    assert_named(&reply);
-    let log = home.daemon_log();
-    for (path, _) in &expected {
-        let named = log.lines().filter(|line| line.contains("WARN") && line.contains(path.as_str())).count();
-        assert_eq!(named, 1, "{path}: {log}");
-    }
-    assert!(home.ok(&["trajectories"]).out.contains("warning: "));
-    home.stop_daemon();
-    fs::set_permissions(home.path(".claude/projects/locked"), fs::Permissions::from_mode(0o700)).unwrap();
-}
-
-/// Bad input: a corrupt registry, and a database of an unknown schema.
-#[test]
-fn a_corrupt_registry_and_an_unknown_schema_are_named() {
-    let mut home = home();
-    home.write(".local/share/crush/projects.json", "{\"projects\": [");
-    home.configure(&format!(
-        "{}{}",
-        crush(&home, "job", "\"run\"", ""),
-        crush(&home, "other", "\"run\", \"-D\", \"new\"", "").replace("~/work", "~/elsewhere")
-    ));
-    fs::create_dir_all(home.path("elsewhere/new")).unwrap();
-    let made = Command::new("python3")
-        .args(["-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"])
-        .arg(home.path("elsewhere/new/crush.db"))
-        .arg(
-            "CREATE TABLE sessions (key TEXT, title TEXT, message_count INT, prompt_tokens INT, cost REAL, \
-              updated_at INT, created_at INT, id TEXT, thread TEXT); CREATE TABLE pieces (id TEXT);",
-        )
-        .status()
-        .unwrap();
-    assert!(made.success());
-    home.start_daemon();
-    home.ok(&["start", "job", "--wait"]);
-    home.harnessd(&["start", "other", "--wait"]);
-    home.ended_run("other");
-    let one = listed(&home, "job", 1).remove(0);
-    assert!(text_of(&one["native_id"]).starts_with("own-"), "{one}");
-    let reply = until("the databases were looked at", || {
-        let reply = home.ok(&["trajectories", "--json"]).json();
-        (reply["warnings"].as_array().unwrap().len() >= 2).then_some(reply)
-    });
-    let warnings = reply["warnings"].to_string();
-    for named in ["elsewhere/new/crush.db", "projects.json"] {
-        assert!(warnings.contains(named), "{warnings}");
-    }
 }

@@ -138,6 +138,29 @@ fn a_run_shows_its_session_and_usage() {
     assert_eq!(later["rows"], json!([]));
 }
 
+/// Agents delete their transcripts after a while: what was used is in the account, and stays.
+#[test]
+fn what_was_used_stays_when_the_transcript_is_gone() {
+    let mut home = home("harvest = true");
+    home.start_daemon();
+    let run = run_once(&home)["id"].as_str().unwrap().to_owned();
+    let shown = settled(&home, &run, 3);
+    fs::remove_dir_all(home.path(".claude")).unwrap();
+    let used = |home: &Home| home.ok(&["usage", "--by", "run", "--json"]).json();
+    let before = used(&home);
+    assert_eq!(usage_of(&before["total"]), json!({"input": 300, "cached": 120, "output": 30, "calls": 3}));
+    // Another run looks at the store again, and so does another daemon.
+    let other = run_once(&home)["id"].as_str().unwrap().to_owned();
+    settled(&home, &other, 3);
+    home.stop_daemon();
+    home.start_daemon();
+    let after = used(&home);
+    assert_eq!(after["rows"].as_array().unwrap().len(), 2, "{after}");
+    assert!(after["rows"].as_array().unwrap().contains(&before["rows"][0]), "{after}");
+    let again = home.ok(&["show", &run, "--json"]).json();
+    assert_eq!((&again["usage"], &again["sessions"]), (&shown["usage"], &shown["sessions"]));
+}
+
 /// USE-6: who waits for a run and then asks what it used is told all of it, though much is to be read.
 #[test]
 fn what_a_run_used_is_whole_as_soon_as_it_is_over() {
@@ -217,6 +240,9 @@ fn what_is_not_harvested_is_withheld() {
     home.ok(&["trajectory", session]);
     let unknown = home.harnessd(&["trajectory", "ffffffffffffffff", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&unknown.err).unwrap()["error"]["code"], "unknown_session");
+    // A file of the caller's choice is none, not even the session's own.
+    let path = home.harnessd(&["trajectory", file.to_str().unwrap(), "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&path.err).unwrap()["error"]["code"], "unknown_session");
 }
 
 /// USE-5: a run is stopped within five seconds of the call that crosses its budget, and says by what.
@@ -324,12 +350,7 @@ fn what_a_killed_once_wrote_is_read_by_the_daemon() {
         let runs = home.runs("job");
         runs.first().and_then(|run| run["pid"].as_i64().map(|_| run["id"].as_str().unwrap().to_owned()))
     });
-    let written = || {
-        let places = fs::read_dir(home.path(".claude/projects")).ok()?.next()?.ok()?.path();
-        let text = fs::read_to_string(fs::read_dir(places).ok()?.next()?.ok()?.path()).ok()?;
-        (text.matches("\"usage\"").count() == 2).then_some(())
-    };
-    until("the agent has written", written);
+    until("the agent has written", || (written(&home).matches("\"usage\"").count() == 2).then_some(()));
     once.kill().unwrap();
     once.wait().unwrap();
     home.configure(&config(&home, "harvest = true"));

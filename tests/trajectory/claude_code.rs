@@ -1,8 +1,8 @@
 //! Claude Code: rows of one message, copies, sub-agents, costs, and where its files lie.
 
-use harnessd::trajectory::{Files, Format, Kinship, Layout, Parent, PidNote};
+use harnessd::trajectory::{Decoder, Event, Files, Format, Kinship, Layout, Parent, PidNote};
 
-use crate::decoded::{compare, told};
+use crate::recorded::{self, Recorded, quoted};
 use crate::{drive, reckon};
 
 const AGENT: &str = "claude-code";
@@ -23,10 +23,13 @@ fn row(id: &str, more: &str, tokens: [u64; 3]) -> String {
     )
 }
 
-/// Sums of calls as input, cached, output, and how many calls there are, by the last of a key.
-fn sums(rows: &[String]) -> (u64, u64, u64, usize) {
-    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-    reckon::sums(&told(AGENT, &path(), &rows).1)
+/// What the file of session `ID` gives with these rows.
+fn told(rows: &[impl AsRef<str>]) -> (Decoder, Vec<Event>) {
+    recorded::told(Format::ClaudeCode, &path(), &quoted(rows))
+}
+
+fn sums(rows: &[String]) -> reckon::Sums {
+    reckon::sums(&told(rows).1)
 }
 
 fn files() -> Files {
@@ -37,32 +40,39 @@ fn files() -> Files {
 /// TRJ-2, TRJ-3, USE-1, USE-4: what real runs wrote gives these sessions and events.
 #[test]
 fn recorded_runs_give_their_events() {
-    let id = |number: u32| format!("{number:08}-0000-4000-8000-{number:012}");
-    for (case, number) in [
-        ("tool-call", 1),
-        ("resume", 2),
-        ("fork", 3),
-        ("fork", 4),
-        ("subagent", 5),
-        ("clear", 6),
-        ("api-error-400", 7),
-        ("max-turns", 8),
-        ("sigterm-in-tool", 9),
-        ("sigkill-in-tool", 10),
-    ] {
-        compare(AGENT, case, &format!("-home-user-proj/{}.jsonl", id(number)));
-    }
     for (case, path) in [
-        ("subagent", "00000005-0000-4000-8000-000000000005/subagents/agent-addb6800b1dcb4dfa"),
-        ("clear", "8b1d5229-0f5e-4ef0-ac37-608e37795fb6"),
-        ("compact", "aaaaaaaa-0000-4000-8000-000000000001"),
-        ("fork-of-fork", "aaaaaaaa-0000-4000-8000-000000000003"),
-        ("failed-command", "aaaaaaaa-0000-4000-8000-000000000006"),
-        ("nested-subagent", "bbbbbbbb-0000-4000-8000-000000000001"),
-        ("nested-subagent", "bbbbbbbb-0000-4000-8000-000000000001/subagents/agent-a9bef2fb2252dfe75"),
-        ("nested-subagent", "bbbbbbbb-0000-4000-8000-000000000001/subagents/agent-af3bddc4f40024104"),
+        ("tool-call", "-home-user-proj/00000001-0000-4000-8000-000000000001.jsonl"),
+        ("resume", "-home-user-proj/00000002-0000-4000-8000-000000000002.jsonl"),
+        ("fork", "-home-user-proj/00000003-0000-4000-8000-000000000003.jsonl"),
+        ("fork", "-home-user-proj/00000004-0000-4000-8000-000000000004.jsonl"),
+        ("subagent", "-home-user-proj/00000005-0000-4000-8000-000000000005.jsonl"),
+        ("clear", "-home-user-proj/00000006-0000-4000-8000-000000000006.jsonl"),
+        ("api-error-400", "-home-user-proj/00000007-0000-4000-8000-000000000007.jsonl"),
+        ("max-turns", "-home-user-proj/00000008-0000-4000-8000-000000000008.jsonl"),
+        ("sigterm-in-tool", "-home-user-proj/00000009-0000-4000-8000-000000000009.jsonl"),
+        ("sigkill-in-tool", "-home-user-proj/00000010-0000-4000-8000-000000000010.jsonl"),
+        (
+            "subagent",
+            "-home-user-proj/00000005-0000-4000-8000-000000000005/subagents/agent-addb6800b1dcb4dfa.jsonl",
+        ),
+        ("clear", "-home-user-proj/8b1d5229-0f5e-4ef0-ac37-608e37795fb6.jsonl"),
+        ("compact", "-home-user-proj/aaaaaaaa-0000-4000-8000-000000000001.jsonl"),
+        ("fork-of-fork", "-home-user-proj/aaaaaaaa-0000-4000-8000-000000000003.jsonl"),
+        ("failed-command", "-home-user-proj/aaaaaaaa-0000-4000-8000-000000000006.jsonl"),
+        ("nested-subagent", "-home-user-proj/bbbbbbbb-0000-4000-8000-000000000001.jsonl"),
+        (
+            "nested-subagent",
+            "-home-user-proj/bbbbbbbb-0000-4000-8000-000000000001/subagents/agent-a9bef2fb2252dfe75.jsonl",
+        ),
+        (
+            "nested-subagent",
+            "-home-user-proj/bbbbbbbb-0000-4000-8000-000000000001/subagents/agent-af3bddc4f40024104.jsonl",
+        ),
     ] {
-        compare(AGENT, case, &format!("-home-user-proj/{path}.jsonl"));
+        let stream = path.rsplit('/').next().unwrap();
+        let documents: &[_] =
+            if path.contains("/subagents/") { &[("{stem}.meta.json", "{stem}.meta.json")] } else { &[] };
+        Recorded { format: Format::ClaudeCode, case, stream, path, documents }.holds();
     }
 }
 
@@ -121,8 +131,7 @@ fn copied_rows_are_not_calls_of_the_copy() {
         row("'d'", "", [100, 20, 7]).replace(ID, OTHER),
     ];
     assert_eq!(sums(&rows), (250, 40, 14, 2));
-    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-    let (decoder, _) = told(AGENT, &path(), &rows[..2]);
+    let (decoder, _) = told(&rows[..2]);
     let parent = Parent { id: OTHER.to_owned(), kinship: Kinship::Forked };
     assert_eq!(decoder.session().parent, Some(parent));
 
@@ -153,8 +162,7 @@ fn a_fork_begins_with_its_own_first_record() {
         format!("{{'type':'api-request','sessionId':'{ID}','timestamp':'2026-11-30T09:59:59Z'}}"),
         row("'b'", "'uuid':'4',", [1, 1, 1]),
     ];
-    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-    let (decoder, _) = told(AGENT, &path(), &rows);
+    let (decoder, _) = told(&rows);
     let started = decoder.session().started_at.map(harnessd::base::Wall::rfc3339);
     assert_eq!(started.as_deref(), Some("2026-11-30T09:59:59.000Z"));
 }
@@ -168,15 +176,17 @@ fn a_sidechain_counts_once() {
         row("'b'", "'isSidechain':true,", [900, 20, 7]),
     ];
     assert_eq!(sums(&rows), (1050, 40, 14, 2));
-    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-    assert_eq!(told(AGENT, &path(), &rows).0.session().context, Some((125, None)));
+    assert_eq!(told(&rows).0.session().context, Some((125, None)));
 }
 
 /// Old versions keep a sub-agent's file beside its session's: its rows name the parent.
 #[test]
 fn a_sub_agent_beside_its_session_is_a_session_below_it() {
-    let (decoder, events) =
-        told(AGENT, "p/agent-abc.jsonl", &[&row("'a'", "'isSidechain':true,", [1, 1, 1])]);
+    let (decoder, events) = recorded::told(
+        Format::ClaudeCode,
+        "p/agent-abc.jsonl",
+        &quoted(&[row("'a'", "'isSidechain':true,", [1, 1, 1])]),
+    );
     let parent = Parent { id: ID.to_owned(), kinship: Kinship::SubAgent };
     assert_eq!((decoder.session().id.as_str(), &decoder.session().parent), ("abc", &Some(parent)));
     assert_eq!(reckon::sums(&events), (7, 1, 1, 1));
@@ -190,13 +200,12 @@ fn costs_are_what_a_running_total_grew_by() {
         format!("{{'type':'cost-state','sessionId':'{ID}','totalCostUSD':{total},'modelUsage':{{'m':{{}}}}}}")
     };
     let totals = ["0", "0.0041800000000000006", "0.00836", "0.00836", "0.002", "-1", "null"].map(cost);
-    let rows: Vec<&str> = totals.iter().map(String::as_str).collect();
-    let told_of = |rows: &[&str]| reckon::costs(&told(AGENT, &path(), rows).1);
+    let told_of = |rows: &[String]| reckon::costs(&told(rows).1);
     let key = |number| format!("{ID}:cost:{number}");
-    assert_eq!(told_of(&rows), vec![(key(2), 0.00418), (key(3), 0.00418), (key(5), 0.002)]);
+    assert_eq!(told_of(&totals), vec![(key(2), 0.00418), (key(3), 0.00418), (key(5), 0.002)]);
 
     let copied = row("'a'", &format!("'requestSessionId':'{OTHER}',"), [100, 20, 7]);
-    let rows = [copied.as_str(), &totals[1], &totals[2]];
+    let rows = [copied, totals[1].clone(), totals[2].clone()];
     assert_eq!(told_of(&rows), vec![(key(2), 0.00418)]);
 }
 
@@ -234,7 +243,8 @@ fn odd_lines_are_counted_and_torn_ones_wait() {
 /// A file that somebody else named takes its id from its rows.
 #[test]
 fn a_renamed_file_is_still_the_session_of_its_rows() {
-    let (decoder, events) = told(AGENT, "p/copy.jsonl", &[&row("'a'", "", [100, 20, 7])]);
+    let (decoder, events) =
+        recorded::told(Format::ClaudeCode, "p/copy.jsonl", &quoted(&[row("'a'", "", [100, 20, 7])]));
     assert_eq!(decoder.session().id, ID);
     assert_eq!(reckon::sums(&events), (125, 20, 7, 1));
 }

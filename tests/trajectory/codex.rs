@@ -1,11 +1,10 @@
 //! Codex: calls by record, running totals of older versions, copied histories, sub-agents.
 
-use harnessd::trajectory::{Files, Format, Kinship, Layout, Needs, Parent, What};
+use harnessd::trajectory::{Decoder, Event, Files, Format, Kinship, Layout, Needs, Parent, What};
 
-use crate::decoded::{compare, told};
+use crate::recorded::{self, Recorded, quoted};
 use crate::{drive, reckon};
 
-const AGENT: &str = "codex";
 const ID: &str = "0a000000-0000-7000-8000-00000000000a";
 const OTHER: &str = "0b000000-0000-7000-8000-00000000000b";
 const PATH: &str = "2026/11/30/rollout-2026-11-30T10-00-00-0a000000-0000-7000-8000-00000000000a.jsonl";
@@ -46,10 +45,14 @@ fn record(ms: u32, thread: &str, response: &str, input: u64) -> String {
     )
 }
 
+/// What the rollout of `ID` gives with these lines.
+fn told(lines: &[String]) -> (Decoder, Vec<Event>) {
+    recorded::told(Format::Codex, PATH, &quoted(lines))
+}
+
 /// The inputs of the calls that the lines tell, in order.
 fn inputs(lines: &[String]) -> Vec<u64> {
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (_, events) = told(AGENT, PATH, &lines);
+    let (_, events) = told(lines);
     let input =
         |what: &What| if let What::Usage(call) = what { call.tokens.map(|of| of.input) } else { None };
     events.iter().filter_map(|event| input(&event.what)).collect()
@@ -63,19 +66,29 @@ fn files() -> Files {
 /// TRJ-2, TRJ-3, USE-1, USE-4: what real runs wrote gives these sessions and events.
 #[test]
 fn recorded_runs_give_their_events() {
-    for (case, name) in [
-        ("tool-call", "10-56-42-01a22c19-8fe9-7293-879e-feacc854085d"),
-        ("resume", "10-56-42-01a22c19-91a5-7fd0-9161-e8b416e4ade0"),
-        ("fork", "10-56-43-01a22c19-950d-79c3-9363-132aff8ed3fb"),
-        ("fork", "10-56-44-01a22c19-9650-72c2-ad0d-9901c5e841dc"),
-        ("subagent", "10-56-44-01a22c19-980a-7371-b8cd-bae57d58bc2d"),
-        ("subagent", "10-56-44-01a22c19-9891-7d11-8088-086e291749f8"),
-        ("api-error-400", "10-56-45-01a22c19-9a0f-7353-b17b-395279a46514"),
-        ("sigint-in-tool", "10-56-45-01a22c19-9b7d-7443-8081-41ba47f4b5f1"),
-        ("sigterm-in-tool", "10-56-48-01a22c19-a5b6-7ee0-985b-73e542cdfa4a"),
-        ("compact", "19-18-41-01a22de5-2611-7dd3-bdd6-4cc5e1a92215"),
+    for (case, path) in [
+        ("tool-call", "2026/11/30/rollout-2026-11-30T10-56-42-01a22c19-8fe9-7293-879e-feacc854085d.jsonl"),
+        ("resume", "2026/11/30/rollout-2026-11-30T10-56-42-01a22c19-91a5-7fd0-9161-e8b416e4ade0.jsonl"),
+        ("fork", "2026/11/30/rollout-2026-11-30T10-56-43-01a22c19-950d-79c3-9363-132aff8ed3fb.jsonl"),
+        ("fork", "2026/11/30/rollout-2026-11-30T10-56-44-01a22c19-9650-72c2-ad0d-9901c5e841dc.jsonl"),
+        ("subagent", "2026/11/30/rollout-2026-11-30T10-56-44-01a22c19-980a-7371-b8cd-bae57d58bc2d.jsonl"),
+        ("subagent", "2026/11/30/rollout-2026-11-30T10-56-44-01a22c19-9891-7d11-8088-086e291749f8.jsonl"),
+        (
+            "api-error-400",
+            "2026/11/30/rollout-2026-11-30T10-56-45-01a22c19-9a0f-7353-b17b-395279a46514.jsonl",
+        ),
+        (
+            "sigint-in-tool",
+            "2026/11/30/rollout-2026-11-30T10-56-45-01a22c19-9b7d-7443-8081-41ba47f4b5f1.jsonl",
+        ),
+        (
+            "sigterm-in-tool",
+            "2026/11/30/rollout-2026-11-30T10-56-48-01a22c19-a5b6-7ee0-985b-73e542cdfa4a.jsonl",
+        ),
+        ("compact", "2026/11/30/rollout-2026-11-30T19-18-41-01a22de5-2611-7dd3-bdd6-4cc5e1a92215.jsonl"),
     ] {
-        compare(AGENT, case, &format!("2026/11/30/rollout-2026-11-30T{name}.jsonl"));
+        let stream = path.rsplit('/').next().unwrap();
+        Recorded { format: Format::Codex, case, stream, path, documents: &[] }.holds();
     }
 }
 
@@ -91,8 +104,7 @@ fn records_of_calls_are_counted_instead_of_totals() {
         count(1902, 2100, 1100),
         record(1903, OTHER, "r9", 7777),
     ];
-    let text: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (_, events) = told(AGENT, PATH, &text);
+    let (_, events) = told(&lines);
     assert_eq!(reckon::sums(&events), (2100, 0, 2, 2));
     let keys: Vec<String> = drive::calls(&events).iter().map(|call| call["key"].to_string()).collect();
     assert_eq!(keys[0], format!("\"{ID}:r1\""));
@@ -163,8 +175,7 @@ fn a_sub_agent_counts_its_own_calls() {
     let fresh = [header(500, ID, &spawned), count(1800, 300, 300), count(2800, 700, 400)];
     assert_eq!(inputs(&fresh), [300, 400]);
 
-    let lines: Vec<&str> = copying.iter().map(String::as_str).collect();
-    let (decoder, events) = told(AGENT, PATH, &lines);
+    let (decoder, events) = told(&copying);
     let parent = Parent { id: OTHER.to_owned(), kinship: Kinship::SubAgent };
     assert_eq!(decoder.session().parent, Some(parent));
     assert_eq!(decoder.session().models, ["m"]);
@@ -181,10 +192,8 @@ fn an_inherited_total_is_not_a_call() {
 /// USE-3: a file of the same thread that repeats its totals gives the same keys, so that they count once.
 #[test]
 fn a_repeated_file_of_a_thread_counts_once() {
-    let lines: String = [header(0, ID, ""), count(900, 1000, 1000), count(1900, 1500, 500)]
-        .iter()
-        .map(|line| line.replace('\'', "\"") + "\n")
-        .collect();
+    let lines =
+        quoted(&[header(0, ID, ""), count(900, 1000, 1000), count(1900, 1500, 500)]).join("\n") + "\n";
     let mut events = Vec::new();
     for hour in ["10", "11"] {
         let path = format!("2026/11/30/rollout-2026-11-30T{hour}-00-00-{ID}.jsonl");
@@ -215,8 +224,7 @@ fn roles_tools_and_failures_are_told_as_stated() {
         line(902, "event_msg", "'type':'error','message':'broken'"),
     ];
     let lines: Vec<String> = lines.iter().map(|line| line.replace("\\'", "\\\"")).collect();
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (_, events) = told(AGENT, PATH, &lines);
+    let (_, events) = told(&lines);
     let whats: Vec<serde_json::Value> =
         events.iter().map(|event| serde_json::to_value(&event.what).unwrap()).collect();
     let expected = serde_json::json!([
@@ -245,7 +253,7 @@ fn a_held_file_names_its_thread() {
     }
 }
 
-/// 6.2, steipete/CodexBar#2193: a sub-agent whose own total begins at nothing and is at once beyond what its parent
+/// USE-3, steipete/CodexBar#2193: a sub-agent whose own total begins at nothing and is at once beyond what its parent
 /// had reached is counted whole: its first total is no more than its latest call.
 #[test]
 fn a_total_that_begins_anew_beyond_the_old_one_is_whole() {
@@ -262,15 +270,12 @@ fn a_total_that_begins_anew_beyond_the_old_one_is_whole() {
     assert_eq!(inputs(&lines), [6000, 400]);
 }
 
-/// 6.2: threads that have nothing to do with one another, with equal numbers at equal times, count each.
+/// USE-3: threads that have nothing to do with one another, with equal numbers at equal times, count each.
 #[test]
 fn equal_numbers_of_two_threads_count_each() {
     let mut events = Vec::new();
     for id in [ID, OTHER] {
-        let lines: String = [header(0, id, ""), count(900, 1000, 1000)]
-            .iter()
-            .map(|line| line.replace('\'', "\"") + "\n")
-            .collect();
+        let lines = quoted(&[header(0, id, ""), count(900, 1000, 1000)]).join("\n") + "\n";
         let path = format!("2026/11/30/rollout-2026-11-30T10-00-00-{id}.jsonl");
         events.extend(drive::whole(Format::Codex, &path, &[], lines.as_bytes(), Needs::Usage).1);
     }

@@ -2,7 +2,8 @@
 
 use harnessd::trajectory::{Format, Layout};
 
-use crate::recorded::{Recorded, made, served, spent};
+use crate::reckon::{served, sums};
+use crate::recorded::{Recorded, made};
 
 const fn recorded(case: &'static str, path: &'static str) -> Recorded {
     let documents = &[("workspace.yaml", "workspace.yaml")];
@@ -26,7 +27,7 @@ fn recorded_sessions_are_told_whole() {
 /// session states again, add nothing: the sums are those of what the model server served.
 #[test]
 fn the_sums_are_those_of_the_model_server() {
-    let calls = CASES.map(|case| spent(&case.read().1));
+    let calls = CASES.map(|case| sums(&case.read().1));
     assert_eq!(calls, [2, 3, 1, 3].map(|calls| served(calls, 1000, 200, 7)));
 }
 
@@ -74,7 +75,7 @@ fn totals_count_where_there_are_no_records() {
         shutdown("d", 3, 3000, 300, 20),
         shutdown("e", 4, 100, 10, 1),
     ];
-    let (_, events) = made(Format::Copilot, "s/events.jsonl", &lines.each_ref().map(String::as_str));
+    let (_, events) = made(Format::Copilot, "s/events.jsonl", &lines);
     let usage: Vec<&str> = events.lines().filter(|line| line.contains("tokens")).collect();
     let expected = [
         r#"{"at":"2026-01-01T00:00:01.000Z","id":"b","kind":"usage","key":"s:b:m","model":"m","tokens":{"input":1000,"cached":200,"output":7}}"#,
@@ -94,7 +95,7 @@ fn copied_records_are_not_counted() {
     };
     let start = r#"{"type":"session.start","id":"a","timestamp":"2026-01-01T00:00:05Z","data":{"sessionId":"s","startTime":"2026-01-01T00:00:05Z","context":{"cwd":"/w"},"reasoningEffort":"low"}}"#;
     let lines = [start.to_owned(), record("b", 4, "s"), record("c", 6, "other"), record("d", 7, "s")];
-    let (_, events) = made(Format::Copilot, "s/events.jsonl", &lines.each_ref().map(String::as_str));
+    let (_, events) = made(Format::Copilot, "s/events.jsonl", &lines);
     let expected = r#"{"at":"2026-01-01T00:00:05.000Z","id":"a","kind":"other","name":"session.start"}
 {"at":"2026-01-01T00:00:05.000Z","id":"a","kind":"effort","effort":"low"}
 {"at":"2026-01-01T00:00:07.000Z","id":"d","kind":"usage","key":"s:7","model":"m","tokens":{"input":10,"cached":1,"output":2}}

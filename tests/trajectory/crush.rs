@@ -5,7 +5,7 @@ use harnessd::trajectory::{Decoder, Format, Kinship, Needs, Parent};
 use serde_json::{Value, json};
 
 use crate::drive;
-use crate::rows::{Store, expected, live, recorded, same_in_pieces, shown};
+use crate::rows::{Store, live, recorded, same_in_pieces};
 
 const FORMAT: Format = Format::Crush;
 const SESSION: &str = "5a0f8e0c-6d0e-4b8e-9a54-0d6f1c1f2a01";
@@ -36,7 +36,7 @@ pub(crate) fn as_written() -> Vec<Value> {
 #[test]
 fn a_session_with_a_failed_tool_is_told() {
     let (decoder, events) = Store::of(FORMAT, &rows()).read(SESSION, Needs::Everything);
-    expected("crush", "sessions.events.jsonl", &events);
+    drive::expected("crush", "sessions.events", &drive::shown(&events));
     assert_eq!(
         drive::facts(&decoder),
         json!({
@@ -124,7 +124,7 @@ fn a_row_of_the_same_second_is_told() {
     let mut more = Vec::new();
     store.feed(&mut decoder, SESSION, Needs::Everything, &mut more);
     let line = r#"{"at":"2026-11-30T10:36:49.000Z","id":"m8","kind":"user","text":"more"}"#;
-    assert_eq!(shown(&more), format!("{line}\n"));
+    assert_eq!(drive::shown(&more), format!("{line}\n"));
 }
 
 /// TRJ-3: an answer that was cut off is told when nothing follows, and the rest when it is finished after all.
@@ -138,5 +138,5 @@ fn what_is_held_back_is_told_once() {
     store.feed(&mut decoder, SESSION, Needs::Everything, &mut events);
     decoder.finish(Needs::Everything, &mut |event| events.push(event));
     let (_, whole) = store.read(SESSION, Needs::Everything);
-    assert_eq!(shown(&events), shown(&whole));
+    assert_eq!(drive::shown(&events), drive::shown(&whole));
 }

@@ -3,17 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use harnessd::host::transcript::database::SessionDatabase;
 use harnessd::trajectory::{Database, Head, Row, Watermark};
 use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 use serde_json::json;
+
+use crate::agent::{Agent, written};
 
 const LAYOUT: Database = Database {
     needs: &[("session", &["id", "changed"]), ("record", &["session", "at", "text"])],
@@ -21,12 +20,6 @@ const LAYOUT: Database = Database {
     head,
     records: "SELECT at, text FROM record WHERE session = :session AND at >= :time ORDER BY at",
 };
-
-const SCHEMA: &str = "
-CREATE TABLE session (id TEXT PRIMARY KEY, changed INTEGER);
-CREATE TABLE record (session TEXT, at INTEGER, text);
-INSERT INTO session VALUES ('s', 1);
-INSERT INTO record VALUES ('s', 1, 'one'), ('s', 2, NULL), ('s', 3, x'74ff'), ('s', 4, 1.5), ('t', 5, 'other');";
 
 fn head(row: &Row) -> Option<Head> {
     let id = row.get("id")?.as_str()?.to_owned();
@@ -45,13 +38,6 @@ fn place() -> Place {
     let dir = Utf8Path::from_path(temp.path()).unwrap().join("with #?% ü");
     fs::create_dir(&dir).unwrap();
     Place { path: dir.join("agent.db"), dir, _dir: temp }
-}
-
-fn written(path: &Utf8Path, mode: &str) -> Connection {
-    let connection = Connection::open(path).unwrap();
-    connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(())).unwrap();
-    connection.execute_batch(SCHEMA).unwrap();
-    connection
 }
 
 /// Size, time of change, inode and contents of each file, and the directory's own time.
@@ -95,90 +81,6 @@ fn rows() -> Vec<String> {
     rows.map(str::to_owned).to_vec()
 }
 
-/// Another process that has the database open, and what it does on the way.
-struct Agent(Child, Lines<BufReader<ChildStdout>>);
-
-impl Agent {
-    /// Begins one; on return it has done `what` and waits.
-    fn begin(path: &Utf8Path, what: &str) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "database::the_agent", "--ignored", "--nocapture"])
-            .env("AGENT_DATABASE", path)
-            .env("AGENT_WHAT", what)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("AGENT-WAITS")), "the agent waits");
-        Self(child, lines)
-    }
-
-    fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-
-    fn end(mut self) {
-        drop(self.0.stdin.take());
-        self.1.by_ref().for_each(drop);
-        assert!(self.0.wait().unwrap().success());
-    }
-}
-
-/// The other process.
-#[test]
-#[ignore = "is what other tests start"]
-fn the_agent() {
-    let (Ok(path), Ok(what)) = (std::env::var("AGENT_DATABASE"), std::env::var("AGENT_WHAT")) else { return };
-    let path = Utf8PathBuf::from(path);
-    let connection = match what.as_str() {
-        "add" => Connection::open(&path).unwrap(),
-        "journal" => written(&path, "DELETE"),
-        _ => written(&path, "WAL"),
-    };
-    match what.as_str() {
-        // More than the cache holds, so that changed pages are on the disk.
-        "journal" | "transaction" => {
-            connection.pragma_update(None, "cache_size", 2).unwrap();
-            connection
-                .execute_batch(
-                    "BEGIN; UPDATE record SET text = 'changed'; UPDATE session SET changed = 9;
-                     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-                     INSERT INTO record SELECT 's', 10 + i, hex(zeroblob(200)) FROM n;",
-                )
-                .unwrap();
-        }
-        "add" => drop(connection.execute("INSERT INTO session VALUES ('u', 2)", []).unwrap()),
-        "leave" => {
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
-        }
-        _ => {}
-    }
-    println!("AGENT-WAITS");
-    if what == "write" {
-        drop(connection);
-        return (0..150).for_each(|turn| write(&path, turn));
-    }
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).unwrap();
-}
-
-/// One turn of an agent that opens its database, writes and closes it: so the log comes and goes.
-fn write(path: &Utf8Path, turn: u32) {
-    let connection = Connection::open(path).unwrap();
-    connection.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
-    connection.pragma_update_and_check(None, "wal_autocheckpoint", 1 + turn % 3, |_| Ok(())).unwrap();
-    for _ in 0..4 {
-        connection
-            .execute_batch(
-                "BEGIN; UPDATE session SET changed = changed + 1;
-                 INSERT INTO record SELECT 'n', changed, hex(zeroblob(500)) FROM session; COMMIT",
-            )
-            .unwrap();
-    }
-}
-
 /// An agent that writes all the time is never hindered, and what is read of it is of one moment.
 #[test]
 fn a_database_is_read_while_its_agent_writes() {
@@ -189,7 +91,7 @@ fn a_database_is_read_while_its_agent_writes() {
     };
     let mut agent = Agent::begin(&place.path, "write");
     let (mut read, mut missed) = (0, Vec::new());
-    while agent.0.try_wait().unwrap().is_none() {
+    while agent.lives() {
         let opened = SessionDatabase::open(&place.path, &layout).map(Option::unwrap);
         let done = opened.and_then(|database| {
             database.sessions(&mut |row| {

@@ -104,6 +104,16 @@ pub(crate) fn shown(events: &[Event]) -> String {
     events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
 }
 
+/// Compares what was told with the recorded file that says what is to be. `HARNESSD_BLESS=1` rewrites it: read it
+/// then.
+pub(crate) fn expected(agent: &str, path: &str, told: &str) {
+    let path = dir(agent).join(path);
+    if std::env::var_os("HARNESSD_BLESS").is_some_and(|value| value == "1") {
+        fs::write(&path, told).unwrap();
+    }
+    assert_eq!(told, fs::read_to_string(&path).unwrap_or_default(), "{}", path.display());
+}
+
 fn begin(format: Format, path: &str, documents: Documents<'_>, needs: Needs) -> (Decoder, Vec<Event>) {
     let (mut decoder, mut events) = (Decoder::new(format, path), Vec::new());
     for (name, text) in documents {

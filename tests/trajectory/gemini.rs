@@ -2,7 +2,8 @@
 
 use harnessd::trajectory::{Format, Kinship, Layout, Parent};
 
-use crate::recorded::{Recorded, made, served, spent};
+use crate::reckon::{served, sums};
+use crate::recorded::{Recorded, made};
 
 const CHAT: &str = "proj/chats/session-2026-11-30T10-56-00000001.jsonl";
 const AGENT: &str =
@@ -38,7 +39,7 @@ fn recorded_chats_are_told_whole() {
 /// thoughts stand beside the output: the sums are those of what the model server served.
 #[test]
 fn the_sums_are_those_of_the_model_server() {
-    let calls = CASES.map(|case| spent(&case.read().1));
+    let calls = CASES.map(|case| sums(&case.read().1));
     let expected = [
         served(2, 1000, 200, 7),
         served(3, 1000, 200, 7),

@@ -4,7 +4,7 @@ use harnessd::trajectory::{Decoder, Format, Kinship, Needs, Parent};
 use serde_json::{Value, json};
 
 use crate::drive;
-use crate::rows::{Store, expected, recorded, same_in_pieces, sums};
+use crate::rows::{Store, recorded, same_in_pieces, sums};
 
 const FORMAT: Format = Format::Goose;
 const TOOL: &str = "20261130_6";
@@ -24,7 +24,7 @@ pub(crate) fn rows() -> Vec<Value> {
 #[test]
 fn a_tool_call_and_a_resumed_session_are_told() {
     let (decoder, events) = Store::of(FORMAT, &rows()).read(TOOL, Needs::Everything);
-    expected("goose", "tool_then_resumed.events.jsonl", &events);
+    drive::expected("goose", "tool_then_resumed.events", &drive::shown(&events));
     assert_eq!(sums(&events), (3600, 3000, 102, 0.0));
     assert_eq!(
         drive::facts(&decoder),
@@ -40,8 +40,8 @@ fn a_tool_call_and_a_resumed_session_are_told() {
 #[test]
 fn runs_that_failed_are_told_as_far_as_they_went() {
     let store = Store::of(FORMAT, &rows());
-    expected("goose", "api_error_401.events.jsonl", &store.read(FAILED, Needs::Everything).1);
-    expected("goose", "killed9.events.jsonl", &store.read(KILLED, Needs::Everything).1);
+    drive::expected("goose", "api_error_401.events", &drive::shown(&store.read(FAILED, Needs::Everything).1));
+    drive::expected("goose", "killed9.events", &drive::shown(&store.read(KILLED, Needs::Everything).1));
 }
 
 /// COR-8: a session that was given an id for a name at its launch is known by it; any other name is a title.

@@ -3,7 +3,8 @@
 use harnessd::trajectory::{Event, Format, Layout, Needs, What};
 
 use crate::drive::{data, whole};
-use crate::recorded::{Recorded, made, served, spent};
+use crate::reckon::{served, sums};
+use crate::recorded::{Recorded, made};
 
 const fn recorded(case: &'static str, path: &'static str) -> Recorded {
     let documents = &[("summary.json", "summary.json"), ("signals.json", "signals.json")];
@@ -45,8 +46,8 @@ fn an_agent_that_was_killed_in_a_tool() {
 fn a_sub_agent_is_counted_in_the_turn_that_started_it() {
     WITH_SUB_AGENT.holds();
     SUB_AGENT.holds();
-    assert_eq!(spent(&WITH_SUB_AGENT.read().1), served(1, 3000, 600, 21));
-    assert_eq!(spent(&SUB_AGENT.read().1), served(0, 0, 0, 0));
+    assert_eq!(sums(&WITH_SUB_AGENT.read().1), served(1, 3000, 600, 21));
+    assert_eq!(sums(&SUB_AGENT.read().1), served(0, 0, 0, 0));
     // The sub-agent's own files name no parent.
     let children = |of: &Recorded| of.read().0.session().children.clone();
     assert_eq!(children(&WITH_SUB_AGENT), ["01a22dee-691f-7ab1-b2df-f02324a662f0"]);
@@ -73,7 +74,6 @@ fn a_sub_agent_that_outlives_its_turn_is_counted_when_it_ends() {
         update(5, r#"{"sessionUpdate":"subagent_finished","child_session_id":"B","tokens_used":1007}"#),
         update(6, r#"{"sessionUpdate":"subagent_finished","child_session_id":"B","tokens_used":1007}"#),
     ];
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let told = made(Format::Grok, "c/S/updates.jsonl", &lines).1;
     let usage: Vec<&str> = told.lines().filter(|line| line.contains(r#""kind":"usage""#)).collect();
     assert_eq!(
@@ -93,7 +93,7 @@ fn turns_add_up_to_the_totals_of_the_agent() {
             serde_json::from_slice(&data("grok", &format!("{case}/usage.json"))).unwrap();
         usage["session"]["inputTokens"].as_u64().unwrap()
     };
-    let told = |recorded: &Recorded| spent(&recorded.read().1).1.input;
+    let told = |recorded: &Recorded| sums(&recorded.read().1).0;
     assert_eq!(told(&RESUMED), total("resume"));
     assert_eq!(told(&FORK), total("fork") - total("resume"));
     assert_eq!(told(&WITH_SUB_AGENT), total("sub-agent"));
@@ -196,5 +196,5 @@ fn turns_without_an_identity_count_each() {
         whole(Format::Grok, &format!("c/{session}/updates.jsonl"), &[], lines.as_bytes(), Needs::Usage).1
     };
     let both: Vec<Event> = read("S").into_iter().chain(read("T")).collect();
-    assert_eq!(spent(&both), (4, harnessd::trajectory::Tokens { input: 20, cached: 0, output: 8 }));
+    assert_eq!(sums(&both), (20, 0, 8, 4));
 }

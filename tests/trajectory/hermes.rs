@@ -4,7 +4,7 @@ use harnessd::trajectory::{Decoder, Format, Kinship, Needs};
 use serde_json::{Value, json};
 
 use crate::drive;
-use crate::rows::{Store, expected, live, recorded, shown, sums};
+use crate::rows::{Store, live, recorded, sums};
 
 const FORMAT: Format = Format::Hermes;
 const TOOL: &str = "20261130_103508_11a061";
@@ -50,7 +50,7 @@ fn total(calls: u64) -> Value {
 #[test]
 fn a_tool_call_and_a_resumed_session_are_told() {
     let (decoder, events) = Store::of(FORMAT, &rows()).read(TOOL, Needs::Everything);
-    expected("hermes", "tool_then_resumed.events.jsonl", &events);
+    drive::expected("hermes", "tool_then_resumed.events", &drive::shown(&events));
     assert_eq!(sums(&events), (3600, 3000, 102, 0.0));
     assert_eq!(
         drive::facts(&decoder),
@@ -66,7 +66,7 @@ fn a_tool_call_and_a_resumed_session_are_told() {
 #[test]
 fn a_killed_run_is_told_as_far_as_it_went() {
     let (_, events) = Store::of(FORMAT, &rows()).read(KILLED, Needs::Everything);
-    expected("hermes", "killed9_during_tool.events.jsonl", &events);
+    drive::expected("hermes", "killed9_during_tool.events", &drive::shown(&events));
 }
 
 /// TRJ-3, USE-3: reading after each row tells the same events, and the steps of a total come to the total.
@@ -76,7 +76,7 @@ fn the_steps_of_a_total_come_to_the_total() {
     let (decoder, pieces) = live(FORMAT, &written, TOOL, Needs::Everything);
     let (whole, events) = Store::of(FORMAT, &written).read(TOOL, Needs::Everything);
     let said = |events: &[harnessd::trajectory::Event]| {
-        let shown = shown(events);
+        let shown = drive::shown(events);
         let kept = shown
             .lines()
             .filter(|line| !line.contains("\"kind\":\"usage\"") && !line.contains("\"kind\":\"model\""));

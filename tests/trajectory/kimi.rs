@@ -3,7 +3,8 @@
 use harnessd::trajectory::{Format, Layout, Needs, What};
 
 use crate::drive::{data, whole};
-use crate::recorded::{Recorded, served, spent};
+use crate::reckon::{served, sums};
+use crate::recorded::Recorded;
 
 const fn recorded(case: &'static str, stream: &'static str, path: &'static str) -> Recorded {
     Recorded { format: Format::Kimi, case, stream, path, documents: &[("../../state.json", "state.json")] }
@@ -15,7 +16,7 @@ fn a_session_that_was_resumed() {
     let path = "wd_proj_b52bb22f5537/session_ebfeb2dd-3d33-403b-ae64-08a46567a7d0/agents/main/wire.jsonl";
     let resumed = recorded("resume", "wire.jsonl", path);
     resumed.holds();
-    assert_eq!(spent(&resumed.read().1), served(4, 1200, 1000, 34));
+    assert_eq!(sums(&resumed.read().1), served(4, 1200, 1000, 34));
 }
 
 /// USE-3, D2: what a fork copied is no usage of it, and its start is its own.
@@ -24,7 +25,7 @@ fn a_fork_counts_nothing_of_its_parent() {
     let path = "wd_proj_b52bb22f5537/session_0d8dd279-06e8-441f-a509-b3e3faadaa95/agents/main/wire.jsonl";
     let fork = recorded("fork", "wire.jsonl", path);
     fork.holds();
-    assert_eq!(spent(&fork.read().1), served(0, 0, 0, 0));
+    assert_eq!(sums(&fork.read().1), served(0, 0, 0, 0));
 }
 
 /// TRJ-2: a tool that never answered.
@@ -40,11 +41,11 @@ fn a_sub_agent_is_a_session_of_its_own() {
     let path = "wd_proj_662469c7e118/session_90e36ec7-a877-4ae2-970d-b19f585d4407/agents/main/wire.jsonl";
     let main = recorded("sub-agent", "wire.jsonl", path);
     main.holds();
-    assert_eq!(spent(&main.read().1), served(2, 1000, 200, 7));
+    assert_eq!(sums(&main.read().1), served(2, 1000, 200, 7));
     let path = "wd_proj_662469c7e118/session_90e36ec7-a877-4ae2-970d-b19f585d4407/agents/agent-0/wire.jsonl";
     let sub = recorded("sub-agent", "agent-0.jsonl", path);
     sub.holds();
-    assert_eq!(spent(&sub.read().1), served(1, 1000, 200, 7));
+    assert_eq!(sums(&sub.read().1), served(1, 1000, 200, 7));
 }
 
 /// TRJ-2: the older kimi-cli, whose session's directory names no agent.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod agent;
 mod antigravity;
 mod claude_code;
 mod codex;
@@ -10,7 +11,6 @@ mod corpus;
 mod crowded;
 mod crush;
 mod database;
-mod decoded;
 mod drive;
 mod encodings;
 mod fuzz;

@@ -7,7 +7,7 @@ use harnessd::trajectory::{Format, Kinship, Needs, Parent, What};
 use serde_json::{Value, json};
 
 use crate::drive;
-use crate::rows::{Store, expected, live, recorded, same_in_pieces, sums};
+use crate::rows::{Store, live, recorded, same_in_pieces, sums};
 
 const FORMAT: Format = Format::OpenCode;
 const TOOL: &str = "ses_dd4030484ffezbObDjiQuizBMU";
@@ -54,7 +54,7 @@ fn without(row: &Value, change: impl Fn(&mut Value)) -> Value {
 fn a_tool_call_and_a_resumed_session_are_told() {
     let store = Store::of(FORMAT, &recorded("opencode", "tool_then_resumed.rows.jsonl"));
     let (decoder, events) = store.read(TOOL, Needs::Everything);
-    expected("opencode", "tool_then_resumed.events.jsonl", &events);
+    drive::expected("opencode", "tool_then_resumed.events", &drive::shown(&events));
     let (input, cached, output, cost) = sums(&events);
     assert_eq!((input, cached, output), (3600, 3000, 102));
     assert!((cost - 0.001_104).abs() < 1e-12);
@@ -74,7 +74,7 @@ fn a_tool_call_and_a_resumed_session_are_told() {
 fn what_a_fork_copies_is_not_counted() {
     let store = Store::of(FORMAT, &recorded("opencode", "fork.rows.jsonl"));
     let (decoder, events) = store.read(FORK, Needs::Everything);
-    expected("opencode", "fork.events.jsonl", &events);
+    drive::expected("opencode", "fork.events", &drive::shown(&events));
     let (input, cached, output, _) = sums(&events);
     assert_eq!((input, cached, output), (1200, 1000, 34));
     assert_eq!(decoder.session().started_at, Some(Wall(1_796_034_384_789_000)));
@@ -101,7 +101,7 @@ fn what_is_held_back_is_told_once() {
     let rows = recorded("opencode", "killed9_during_tool.rows.jsonl");
     let store = Store::of(FORMAT, &rows);
     let (mut decoder, events) = store.read(KILLED, Needs::Everything);
-    expected("opencode", "killed9_during_tool.events.jsonl", &events);
+    drive::expected("opencode", "killed9_during_tool.events", &drive::shown(&events));
     // Told again, if the state is written down in between or not: nothing.
     decoder = serde_json::from_value(serde_json::to_value(&decoder).unwrap()).unwrap();
     let mut more = Vec::new();
@@ -127,7 +127,7 @@ fn what_is_held_back_is_told_once() {
     }
     store.feed(&mut decoder, KILLED, Needs::Everything, &mut more);
     decoder.finish(Needs::Everything, &mut |event| more.push(event));
-    expected("opencode", "killed9_then_ended.events.jsonl", &more);
+    drive::expected("opencode", "killed9_then_ended.events", &drive::shown(&more));
 }
 
 /// A message that waits for its turn does not end the answer before it.
@@ -152,7 +152,7 @@ fn a_queued_message_completes_no_answer() {
 fn a_refused_call_is_an_error_and_no_usage() {
     let store = Store::of(FORMAT, &recorded("opencode", "api_error_401.rows.jsonl"));
     let (_, events) = store.read(FAILED, Needs::Everything);
-    expected("opencode", "api_error_401.events.jsonl", &events);
+    drive::expected("opencode", "api_error_401.events", &drive::shown(&events));
 }
 
 /// TRJ-5: the working directory is a column, whatever stands in it.

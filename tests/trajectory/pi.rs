@@ -3,7 +3,8 @@
 use harnessd::trajectory::{Format, Kinship, Needs, Parent};
 
 use crate::drive;
-use crate::recorded::{Recorded, made, served, spent};
+use crate::reckon::{served, sums};
+use crate::recorded::{Recorded, made};
 
 const DIRECTORY: &str =
     "--home-user-pi-w1-proj--/2026-11-30T10-26-39-110Z_11111111-2222-4333-8444-555555555555.jsonl";
@@ -30,7 +31,7 @@ fn recorded_sessions_are_told_whole() {
 /// and the sums are those of what the model server served.
 #[test]
 fn the_sums_are_those_of_the_model_server() {
-    let calls = CASES.map(|case| spent(&case.read().1));
+    let calls = CASES.map(|case| sums(&case.read().1));
     let expected = [5, 1, 1, 0, 1].map(|calls| served(calls, 1200, 1000, 34));
     assert_eq!(calls, expected);
 }
@@ -44,17 +45,17 @@ fn a_fork_does_not_count_its_parents_calls_again() {
     assert_eq!(fork.session().parent, Some(Parent { id, kinship: Kinship::Forked }));
     assert!(fork.session().started_at > parent.session().last_at);
     let together: Vec<_> = before.into_iter().chain(after).collect();
-    assert_eq!(spent(&together), served(6, 1200, 1000, 34));
+    assert_eq!(sums(&together), served(6, 1200, 1000, 34));
 }
 
 /// D9: a torn last line is not consumed; once it is whole, nothing is lost.
 #[test]
 fn a_torn_last_line_waits_for_its_rest() {
     let whole = drive::data("pi", "resume/session.jsonl");
-    let (all, torn) = (spent(&recorded("resume").read().1), &whole[..whole.len() - 1]);
+    let (all, torn) = (sums(&recorded("resume").read().1), &whole[..whole.len() - 1]);
     assert_eq!(all, served(5, 1200, 1000, 34));
     let (_, events) = drive::whole(Format::Pi, DIRECTORY, &[], torn, Needs::Everything);
-    assert_eq!(spent(&events), served(4, 1200, 1000, 34));
+    assert_eq!(sums(&events), served(4, 1200, 1000, 34));
 }
 
 /// USE-1, USE-3: summaries and other requests that no message shows have their usage counted, each once;

@@ -2,7 +2,8 @@
 
 use harnessd::trajectory::{Format, Kinship, Parent};
 
-use crate::recorded::{Recorded, made, served, spent};
+use crate::reckon::{served, sums};
+use crate::recorded::{Recorded, made};
 
 const SUB_AGENT: &str = "-home-user-proj/chats/cb7cfc33-e762-4664-8c3a-c1fc0122c77e.jsonl";
 const AGENT: &str = "-home-user-proj/subagents/cb7cfc33-e762-4664-8c3a-c1fc0122c77e/agent-general-purpose-call_13028bdc3c5e40fb9a144015.jsonl";
@@ -31,7 +32,7 @@ fn recorded_chats_are_told_whole() {
 /// fork's are its own: the sums are those of what the model server served.
 #[test]
 fn the_sums_are_those_of_the_model_server() {
-    let calls = CASES.map(|case| spent(&case.read().1));
+    let calls = CASES.map(|case| sums(&case.read().1));
     assert_eq!(calls, [2, 4, 2, 2, 4, 0].map(|calls| served(calls, 1000, 200, 7)));
 }
 

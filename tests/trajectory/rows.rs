@@ -1,7 +1,5 @@
 //! Databases that are built row by row from what real agents wrote, and read by decoders as the daemon does.
 
-use std::fs;
-
 use camino::{Utf8Path, Utf8PathBuf};
 use harnessd::host::transcript::database::SessionDatabase;
 use harnessd::trajectory::{Database, Decoder, Event, Format, Layout, Needs, Row};
@@ -118,7 +116,7 @@ pub(crate) fn same_in_pieces(format: Format, rows: &[Value], session: &str) {
     let store = Store::of(format, rows);
     let (whole, events) = store.read(session, Needs::Everything);
     let (decoder, pieces) = live(format, rows, session, Needs::Everything);
-    assert_eq!(shown(&pieces), shown(&events));
+    assert_eq!(drive::shown(&pieces), drive::shown(&events));
     assert_eq!(pieces, events);
     assert_eq!(drive::facts(&decoder), drive::facts(&whole));
     for (brief, usage) in [store.read(session, Needs::Usage), live(format, rows, session, Needs::Usage)] {
@@ -127,32 +125,10 @@ pub(crate) fn same_in_pieces(format: Format, rows: &[Value], session: &str) {
     }
 }
 
-/// Events as JSON, one a line, without what a call does and is about: that is the table of tools' to say.
-pub(crate) fn shown(events: &[Event]) -> String {
-    let line = |event: &Event| {
-        let mut event = serde_json::to_value(event).unwrap();
-        for key in ["action", "targets"] {
-            event.as_object_mut().unwrap().shift_remove(key);
-        }
-        event.to_string() + "\n"
-    };
-    events.iter().map(line).collect()
-}
-
 /// The rows of a recorded file.
 pub(crate) fn recorded(agent: &str, path: &str) -> Vec<Value> {
     let text = String::from_utf8(drive::data(agent, path)).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// What a recorded reading gave.
-pub(crate) fn expected(agent: &str, path: &str, events: &[Event]) {
-    let path = drive::dir(agent).join(path);
-    let shown = shown(events);
-    if std::env::var_os("HARNESSD_RECORD").is_some() {
-        fs::write(&path, &shown).unwrap();
-    }
-    assert_eq!(shown, fs::read_to_string(&path).unwrap(), "{}", path.display());
 }
 
 /// Sums of the calls: input, cached, output and cost.

@@ -3,7 +3,8 @@
 use harnessd::trajectory::{Format, Layout, Needs, What};
 
 use crate::drive::{data, whole};
-use crate::recorded::{Recorded, served, spent};
+use crate::reckon::{served, sums};
+use crate::recorded::Recorded;
 
 const PATH: &str = "3f15f7fe-3251-78ee-c853-727ca252c437/journal/0000000000000001.jsonl";
 
@@ -14,7 +15,7 @@ fn a_session_with_a_tool_call() {
     let session =
         Recorded { format: Format::Vibe, case: "tool-call", stream: "journal.jsonl", path: PATH, documents };
     session.holds();
-    assert_eq!(spent(&session.read().1), served(2, 1200, 1000, 34));
+    assert_eq!(sums(&session.read().1), served(2, 1200, 1000, 34));
 }
 
 /// USE-2: a result that was noted, and not taken in before the program was killed, is counted, once.
