@@ -61,7 +61,8 @@ pub struct Cursor {
     /// Bytes (or rows) that are read.
     pub offset: u64,
     /// Size and time of change of the file and its documents when it was last read: equal ones need no reading.
-    /// It begins with the size of the file in bytes, by which one that was begun anew is known.
+    /// It begins with how much the file held then (in the unit of `offset`), by which one that was begun anew is
+    /// known.
     pub stamp: String,
     /// The decoder as JSON.
     pub decoder: String,

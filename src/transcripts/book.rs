@@ -79,7 +79,7 @@ impl Book {
             }
             book.adopt(&session);
             let stream = Stream {
-                seen: Some(serde_json::from_str(&cursor.stamp).unwrap_or_default()),
+                seen: Some(Stamps::kept(&cursor.stamp)),
                 brief: Some(Brief { session, cwd }),
                 search: None,
                 reading: Some(Reading {
@@ -188,18 +188,17 @@ impl Book {
         same.then(|| serde_json::from_str(&cursor.decoder).ok()).flatten().map(Box::new)
     }
 
-    /// Remembers how far a stream is read, and puts it into the progress.
+    /// Remembers how far a stream of this size, in bytes or rows, is read, and puts it into the progress.
     pub(super) fn advance(
         &mut self,
         path: &str,
         mut reading: Reading,
         decoder: Box<Decoder>,
-        stamps: Stamps,
+        (stamps, size): (Stamps, u64),
         gather: &mut Gather<'_>,
     ) {
         self.learn(path, decoder.session());
-        let written =
-            serde_json::to_string(&stamps).and_then(|stamp| Ok((stamp, serde_json::to_string(&decoder)?)));
+        let written = stamps.written(size).and_then(|stamp| Ok((stamp, serde_json::to_string(&decoder)?)));
         match written {
             Ok((stamp, decoder)) => gather.look.progress.cursors.push(Cursor {
                 format: self.format,

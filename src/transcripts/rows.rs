@@ -169,7 +169,9 @@ impl Look<'_, '_, '_> {
         let reading = Reading { file: stamp.file, offset: number, decoder: None, finished, idle: 0 };
         let grown = serde_json::to_string(&decoder).unwrap_or_default() != state;
         if before.is_none() || grown || changed != seen.changed {
-            self.book.advance(&head.id, reading, decoder, stamps, self.gather);
+            // It has no more rows than were found, if all were.
+            let size = if read.is_ok() { number } else { number.max(before.unwrap_or_default()) };
+            self.book.advance(&head.id, reading, decoder, (stamps, size), self.gather);
         } else if let Some(stream) = self.book.streams.get_mut(&head.id) {
             // The rows at the watermark alone have come again.
             stream.seen = Some(stamps);
