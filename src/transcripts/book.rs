@@ -10,7 +10,7 @@ use super::rows::Tables;
 use super::stream::{Brief, Reading, Stamps, Stream};
 use crate::base::{RunId, Wall};
 use crate::correlate::Known;
-use crate::host::transcript::places::physical;
+use crate::host::files::physical;
 use crate::store::{Cursor, SessionRow};
 use crate::trajectory::{Decoder, Format, Kinship, Parent, Session};
 use crate::wire::{Evidence, StorePlace};
@@ -71,9 +71,9 @@ impl Book {
                 continue;
             }
             let session = decoder.session().clone();
-            let cwd = book
-                .cwd_of(&session)
-                .map(|cwd| real.entry(cwd).or_insert_with_key(|cwd| physical(cwd)).clone());
+            let cwd = book.cwd_of(&session).map(|cwd| {
+                real.entry(cwd).or_insert_with_key(|cwd| physical(cwd.as_str().into()).into_string()).clone()
+            });
             for id in std::iter::once(&session.id).chain(&session.launched_as) {
                 book.sessions.entry(id.clone()).or_insert_with(|| cursor.stream.clone());
             }
@@ -126,7 +126,7 @@ impl Book {
         let known = stream.brief.take();
         let cwd = match known {
             Some(known) if known.session.cwd == session.cwd && known.cwd.is_some() => known.cwd,
-            _ => cwd.as_deref().map(physical),
+            _ => cwd.map(|cwd| physical(cwd.as_str().into()).into_string()),
         };
         if !session.id.is_empty() {
             for id in std::iter::once(&session.id).chain(&session.launched_as) {
