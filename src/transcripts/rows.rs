@@ -6,10 +6,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::book::Book;
 use super::cursors::Cursors;
-use super::follow::{SLACK, Subject};
+use super::follow::Subject;
 use super::gather::{Gather, Source};
 use super::stream::{Quiet, Reading, Stamps};
 use crate::base::Wall;
+use crate::correlate::SLACK;
+use crate::host::sqlite::beside;
 use crate::host::transcript::Unreadable;
 use crate::host::transcript::database::SessionDatabase;
 use crate::host::transcript::places::{self, FileStamp};
@@ -41,9 +43,8 @@ impl Look<'_, '_, '_> {
     /// If the database cannot be read.
     pub(super) fn look(mut self) -> Result<bool, Unreadable> {
         let path = Utf8PathBuf::from(&self.book.place.path);
-        let log = Utf8PathBuf::from(format!("{path}-wal"));
         let Some(stamp) = places::stamp(&path)? else { return Ok(true) };
-        let stamps = (stamp, places::stamp(&log)?);
+        let stamps = (stamp, places::stamp(&beside(&path, "-wal"))?);
         let mut first = false;
         for subject in self.subjects {
             first |= self.book.runs.insert(subject.run) || subject.to.is_some();
