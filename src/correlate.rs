@@ -19,4 +19,4 @@ pub use owner::owner;
 use std::time::Duration;
 
 /// Some stores cut times to the second: a session may seem to have begun that much too early (COR-1).
-const SLACK: Duration = Duration::from_secs(2);
+pub const SLACK: Duration = Duration::from_secs(2);

@@ -48,6 +48,8 @@ pub struct Store {
     writer: Option<connect::Writer>,
     /// Whether the last write was refused for good: only one that is opened anew may be written.
     refused: bool,
+    /// When what is too old was last forgotten.
+    forgotten: Option<Wall>,
 }
 
 impl Store {
@@ -60,7 +62,7 @@ impl Store {
     pub fn open(dir: &Utf8Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
         match connect::writer(&path) {
-            Ok(writer) => Ok(Self { path, writer: Some(writer), refused: false }),
+            Ok(writer) => Ok(Self { path, writer: Some(writer), refused: false, forgotten: None }),
             Err(problem) => Err(StoreError { path, problem }),
         }
     }
@@ -73,7 +75,7 @@ impl Store {
     pub fn open_read(dir: &Utf8Path) -> Result<Option<Self>, StoreError> {
         let path = dir.join(FILE);
         match connect::look(&path, |_| Ok(())) {
-            Ok(Some(())) => Ok(Some(Self { path, writer: None, refused: false })),
+            Ok(Some(())) => Ok(Some(Self { path, writer: None, refused: false, forgotten: None })),
             Ok(None) => Ok(None),
             Err(problem) => Err(StoreError { path, problem }),
         }

@@ -18,8 +18,6 @@ mod stream;
 mod survey;
 mod telling;
 
-use std::time::Duration;
-
 pub use follow::{Follower, Look, Subject, Warning};
 pub use inquiry::{Declared, Inquiry, told_warnings};
 pub use listing::Wanted;
@@ -28,9 +26,6 @@ pub use read::{ReadError, SessionPlace, read_session};
 pub use settle::settle;
 pub use survey::{Circumstances, opaque_id};
 pub use telling::Telling;
-
-/// How far the times of a run and of its sessions may lie apart (COR-1).
-const SLACK: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;

@@ -72,7 +72,7 @@ impl Daemon {
         }
         // After the starts, none of which has to wait for it.
         for harness in ended {
-            self.prune(&harness);
+            self.forget(&harness);
         }
     }
 

@@ -134,8 +134,24 @@ impl Daemon {
         }
     }
 
+    /// After a run: forgets what its harness has too much of, and once a day what is too old, which a daemon
+    /// that lives for months would keep until its end.
+    pub(super) fn forget(&mut self, name: &HarnessName) {
+        self.prune(name);
+        if self.store_trouble.is_none() {
+            self.forget_old();
+        }
+    }
+
+    /// Forgets what was read of transcripts that are too old.
+    fn forget_old(&mut self) {
+        if let Err(cause) = self.store.forget_old() {
+            warn!(%cause, "old sessions cannot be forgotten");
+        }
+    }
+
     /// Forgets what a harness has too much of; one that a reload has just removed still says how much.
-    pub(super) fn prune(&mut self, name: &HarnessName) {
+    fn prune(&mut self, name: &HarnessName) {
         let removed = || self.removed.iter().find(|harness| harness.name == *name);
         let Some(harness) = self.supervisor.harness(name).or_else(removed) else { return };
         let keep = harness.keep_runs;
@@ -161,9 +177,7 @@ impl Daemon {
                 }
             }
         }
-        if let Err(cause) = self.store.forget_old() {
-            warn!(%cause, "old sessions cannot be forgotten");
-        }
+        self.forget_old();
         match logs::harnesses(&logs::directory(&self.around.state)) {
             Ok(with_logs) => {
                 let elsewhere = with_logs.into_iter().filter(|name| self.locks.holder(name).is_some());

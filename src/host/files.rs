@@ -20,7 +20,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use nix::libc;
 use nix::unistd::geteuid;
 use thiserror::Error;
@@ -159,19 +159,29 @@ pub fn same_file(one: &Utf8Path, other: &Utf8Path) -> bool {
     one == other || identity(one).is_some_and(|found| Some(found) == identity(other))
 }
 
-/// The absolute path without symbolic links, as far as it exists; what does not exist yet is left as it is.
+/// A path without symbolic links, as far as it exists; what does not exist is as its names say. A relative one
+/// stays as it is.
 #[must_use]
 pub fn physical(path: &Utf8Path) -> Utf8PathBuf {
-    let mut rest = Vec::new();
-    for ancestor in path.ancestors() {
-        if let Ok(found) = ancestor.canonicalize_utf8() {
-            return rest.iter().rev().fold(found, |path, part| path.join(part));
+    for existing in path.ancestors().filter(|existing| existing.is_absolute()) {
+        if let Ok(real) = existing.canonicalize_utf8() {
+            let rest = path.strip_prefix(existing).unwrap_or(Utf8Path::new(""));
+            return along(real, rest);
         }
-        // Without a last name it ends in `..` of something that does not exist.
-        let Some(name) = ancestor.file_name() else { break };
-        rest.push(name);
     }
     path.to_owned()
+}
+
+/// Goes on from a real directory along names of which the first does not exist.
+fn along(mut real: Utf8PathBuf, rest: &Utf8Path) -> Utf8PathBuf {
+    for part in rest.components() {
+        match part {
+            Utf8Component::ParentDir => drop(real.pop()),
+            Utf8Component::Normal(name) => real.push(name),
+            _ => {}
+        }
+    }
+    real
 }
 
 /// A descriptor that stands for nothing, to be given up when one is needed and none is left.

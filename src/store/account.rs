@@ -3,6 +3,8 @@
 //! Invariants: a cursor and what was derived up to it are one transaction; every row has a key of its own,
 //! so that reading the same twice changes nothing.
 
+use std::time::Duration;
+
 use super::{Store, StoreError, connect, now};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::correlate::{Facts, Known};
@@ -23,6 +25,9 @@ pub(super) use keep::{progress, see, settle_lost, write_trail};
 
 /// For more calls than this a transaction may keep more pages.
 const MANY: usize = 512;
+
+/// Hardly more grows too old than in this time.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A session as the account knows it. It holds nothing of its contents, not even the title.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +66,8 @@ pub struct Cursor {
     /// Bytes (or rows) that are read.
     pub offset: u64,
     /// Size and time of change of the file and its documents when it was last read: equal ones need no reading.
-    /// It begins with the size of the file in bytes, by which one that was begun anew is known.
+    /// It begins with how much the file held then (in the unit of `offset`), by which one that was begun anew is
+    /// known.
     pub stamp: String,
     /// The decoder as JSON.
     pub decoder: String,
@@ -187,7 +193,8 @@ impl Store {
         self.write(false, |transaction| keep::see_all(transaction, configured, at))
     }
 
-    /// Forgets sessions, calls and cursors of which no run can be asked for any more.
+    /// Forgets sessions, calls and cursors of which no run can be asked for any more, once a day: it may be
+    /// called as often as one likes.
     ///
     /// # Errors
     /// If the store cannot be written.
@@ -196,7 +203,13 @@ impl Store {
     }
 
     pub(super) fn forget_old_at(&mut self, now: Wall) -> Result<(), StoreError> {
-        self.write(false, |transaction| keep::forget_old(transaction, now))
+        // A clock that was set back is no reason to wait.
+        if self.forgotten.is_some_and(|last| (last..last + DAY).contains(&now)) {
+            return Ok(());
+        }
+        self.write(false, |transaction| keep::forget_old(transaction, now))?;
+        self.forgotten = Some(now);
+        Ok(())
     }
 
     /// How far the streams of a store are read.

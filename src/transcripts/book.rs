@@ -10,7 +10,7 @@ use super::rows::Tables;
 use super::stream::{Brief, Reading, Stamps, Stream};
 use crate::base::{RunId, Wall};
 use crate::correlate::Known;
-use crate::host::transcript::places::physical;
+use crate::host::files::physical;
 use crate::store::{Cursor, SessionRow};
 use crate::trajectory::{Decoder, Format, Kinship, Parent, Session};
 use crate::wire::{Evidence, StorePlace};
@@ -71,15 +71,15 @@ impl Book {
                 continue;
             }
             let session = decoder.session().clone();
-            let cwd = book
-                .cwd_of(&session)
-                .map(|cwd| real.entry(cwd).or_insert_with_key(|cwd| physical(cwd)).clone());
+            let cwd = book.cwd_of(&session).map(|cwd| {
+                real.entry(cwd).or_insert_with_key(|cwd| physical(cwd.as_str().into()).into_string()).clone()
+            });
             for id in std::iter::once(&session.id).chain(&session.launched_as) {
                 book.sessions.entry(id.clone()).or_insert_with(|| cursor.stream.clone());
             }
             book.adopt(&session);
             let stream = Stream {
-                seen: Some(serde_json::from_str(&cursor.stamp).unwrap_or_default()),
+                seen: Some(Stamps::kept(&cursor.stamp)),
                 brief: Some(Brief { session, cwd }),
                 search: None,
                 reading: Some(Reading {
@@ -126,7 +126,7 @@ impl Book {
         let known = stream.brief.take();
         let cwd = match known {
             Some(known) if known.session.cwd == session.cwd && known.cwd.is_some() => known.cwd,
-            _ => cwd.as_deref().map(physical),
+            _ => cwd.map(|cwd| physical(cwd.as_str().into()).into_string()),
         };
         if !session.id.is_empty() {
             for id in std::iter::once(&session.id).chain(&session.launched_as) {
@@ -188,18 +188,17 @@ impl Book {
         same.then(|| serde_json::from_str(&cursor.decoder).ok()).flatten().map(Box::new)
     }
 
-    /// Remembers how far a stream is read, and puts it into the progress.
+    /// Remembers how far a stream of this size, in bytes or rows, is read, and puts it into the progress.
     pub(super) fn advance(
         &mut self,
         path: &str,
         mut reading: Reading,
         decoder: Box<Decoder>,
-        stamps: Stamps,
+        (stamps, size): (Stamps, u64),
         gather: &mut Gather<'_>,
     ) {
         self.learn(path, decoder.session());
-        let written =
-            serde_json::to_string(&stamps).and_then(|stamp| Ok((stamp, serde_json::to_string(&decoder)?)));
+        let written = stamps.written(size).and_then(|stamp| Ok((stamp, serde_json::to_string(&decoder)?)));
         match written {
             Ok((stamp, decoder)) => gather.look.progress.cursors.push(Cursor {
                 format: self.format,

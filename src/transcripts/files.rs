@@ -11,10 +11,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::book::Book;
 use super::cursors::Cursors;
-use super::follow::{SLACK, Subject};
+use super::follow::Subject;
 use super::gather::Gather;
 use super::stream::Stamps;
 use crate::base::Wall;
+use crate::correlate::SLACK;
 use crate::host::transcript::Unreadable;
 use crate::host::transcript::places::{self, FileStamp, document_of};
 use crate::trajectory::Files;

@@ -10,14 +10,12 @@ use super::cursors::{Account, Cursors, Nothing};
 use super::gather::Gather;
 use super::{files, rows};
 use crate::base::{HarnessName, RunId, Wall};
+use crate::correlate::SLACK;
 use crate::host::transcript::evidence::traces;
 use crate::host::transcript::{Unreadable, places};
 use crate::store::Progress;
 use crate::trajectory::{Event, Format, Layout, Needs};
 use crate::wire::{Evidence, StorePlace, Trail};
-
-/// The agent's clock and the kernel's may differ by so much from the daemon's (COR-1).
-pub(super) const SLACK: Duration = Duration::from_secs(2);
 
 /// So long after its end what a run has left is tried to be read.
 const PATIENCE: Duration = Duration::from_secs(600);

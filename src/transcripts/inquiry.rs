@@ -11,7 +11,7 @@ use super::follow::Warning;
 use super::survey::{Circumstances, Credited, Survey, opaque_id};
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
-use crate::correlate::{Attribution, Ledger, Peer};
+use crate::correlate::{Attribution, Ledger, Peer, SLACK};
 use crate::host::zone;
 use crate::store::{AccountQuery, Store, StoreError};
 use crate::trajectory::Format;
@@ -95,8 +95,7 @@ impl Inquiry<'_> {
         let from = runs.iter().filter_map(|run| run.started_at).min();
         let open = runs.iter().any(|run| run.started_at.is_some() && run.ended_at.is_none());
         let to = runs.iter().filter_map(|run| run.ended_at).max().filter(|_| !open);
-        let slack = super::SLACK;
-        let query = AccountQuery { cwd: None, from: from.map(|at| at - slack), to: to.map(|to| to + slack) };
+        let query = AccountQuery { cwd: None, from: from.map(|at| at - SLACK), to: to.map(|to| to + SLACK) };
         let survey = self.survey(&query)?;
         let calls = if from.is_some() { self.store.calls(&query)? } else { Vec::new() };
         let mut used: HashMap<RunId, Usage> = HashMap::new();
@@ -163,7 +162,7 @@ impl Inquiry<'_> {
     pub fn spent(&self, runs: &[(RunId, Wall)]) -> Result<BTreeMap<RunId, Usage>, StoreError> {
         let mut spent: BTreeMap<RunId, Usage> =
             runs.iter().map(|(run, _)| (*run, Usage::default())).collect();
-        let Some(from) = runs.iter().map(|(_, from)| *from - super::SLACK).min() else { return Ok(spent) };
+        let Some(from) = runs.iter().map(|(_, from)| *from - SLACK).min() else { return Ok(spent) };
         let survey = self.survey(&AccountQuery { cwd: None, from: Some(from), to: None })?;
         // It is asked every few seconds: what the rest of the fleet did is not read for it.
         let mut calls = Vec::new();

@@ -8,7 +8,7 @@ use super::read::SessionPlace;
 use super::survey::{Survey, opaque_id};
 use super::telling::{Source, Telling};
 use crate::base::{HarnessName, RunId, Wall, nearest};
-use crate::correlate::{Attribution, Facts};
+use crate::correlate::{Attribution, Facts, SLACK};
 use crate::store::{AccountQuery, RunLookupError, RunQuery, SessionRow, StoreError};
 use crate::wire::{
     ErrorBody, ErrorCode, Evidence, ExcludedView, Origin, ParentView, Run, TrajectoriesView, TrajectoryView,
@@ -79,8 +79,7 @@ impl Inquiry<'_> {
                     let during = wanted.run.and_then(|run| survey.window(run)).is_none_or(|window| {
                         claimants.contains(&window.harness)
                             && one.row.started_at.is_some_and(|at| {
-                                at >= window.from - super::SLACK
-                                    && window.to.is_none_or(|to| at <= to + super::SLACK)
+                                at >= window.from - SLACK && window.to.is_none_or(|to| at <= to + SLACK)
                             })
                     });
                     if during && claimants.iter().any(fits) {

@@ -10,9 +10,10 @@ use super::follow::{Follower, Subject};
 use super::survey::opaque_id;
 use crate::base::{HarnessName, RunId, Wall};
 use crate::correlate::{Attribution, Facts, Found};
+use crate::host::files::physical;
 use crate::host::transcript::database::SessionDatabase;
 use crate::store::{AccountQuery, SessionRow, Store, StoreError};
-use crate::trajectory::{Database, Format, Kinship, Layout, Needs};
+use crate::trajectory::{Database, Format, Kinship, Layout};
 
 /// The fewest characters of a session's id that name it.
 const LEAST_PART: usize = 4;
@@ -59,24 +60,14 @@ pub fn own_sessions(
     now: Wall,
 ) -> Result<Own, StoreError> {
     let Some(store) = Store::open_read(state)? else { return Ok(Own::default()) };
-    let home = home.canonicalize_utf8().unwrap_or_else(|_| home.to_owned()).into_string();
-    let mut facts = Facts { home: Some(home), now, ..store.facts()? };
+    let mut facts = Facts { home: Some(physical(home).into_string()), now, ..store.facts()? };
     let mut rows = BTreeMap::new();
     let mut take = |sessions: Vec<SessionRow>| {
         rows.extend(sessions.into_iter().map(|row| ((row.format, row.store.clone(), row.id.clone()), row)));
     };
     take(store.sessions(&AccountQuery::default())?);
     let unsettled = store.unsettled()?.into_iter().filter(|run| run.harness == *harness);
-    let subject = |run: crate::store::Unsettled| Subject {
-        run: run.run,
-        harness: run.harness,
-        trail: run.trail,
-        from: run.from,
-        to: run.to,
-        processes: Vec::new(),
-        needs: Needs::Usage,
-    };
-    let subjects: Vec<Subject> = unsettled.map(subject).collect();
+    let subjects: Vec<Subject> = unsettled.map(Subject::left).collect();
     if !subjects.is_empty() {
         let mut follower = Follower::new(state);
         for _ in 0..LOOKS {

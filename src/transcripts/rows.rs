@@ -6,10 +6,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::book::Book;
 use super::cursors::Cursors;
-use super::follow::{SLACK, Subject};
+use super::follow::Subject;
 use super::gather::{Gather, Source};
 use super::stream::{Quiet, Reading, Stamps};
 use crate::base::Wall;
+use crate::correlate::SLACK;
+use crate::host::sqlite::beside;
 use crate::host::transcript::Unreadable;
 use crate::host::transcript::database::SessionDatabase;
 use crate::host::transcript::places::{self, FileStamp};
@@ -41,9 +43,8 @@ impl Look<'_, '_, '_> {
     /// If the database cannot be read.
     pub(super) fn look(mut self) -> Result<bool, Unreadable> {
         let path = Utf8PathBuf::from(&self.book.place.path);
-        let log = Utf8PathBuf::from(format!("{path}-wal"));
         let Some(stamp) = places::stamp(&path)? else { return Ok(true) };
-        let stamps = (stamp, places::stamp(&log)?);
+        let stamps = (stamp, places::stamp(&beside(&path, "-wal"))?);
         let mut first = false;
         for subject in self.subjects {
             first |= self.book.runs.insert(subject.run) || subject.to.is_some();
@@ -169,7 +170,9 @@ impl Look<'_, '_, '_> {
         let reading = Reading { file: stamp.file, offset: number, decoder: None, finished, idle: 0 };
         let grown = serde_json::to_string(&decoder).unwrap_or_default() != state;
         if before.is_none() || grown || changed != seen.changed {
-            self.book.advance(&head.id, reading, decoder, stamps, self.gather);
+            // It has no more rows than were found, if all were.
+            let size = if read.is_ok() { number } else { number.max(before.unwrap_or_default()) };
+            self.book.advance(&head.id, reading, decoder, (stamps, size), self.gather);
         } else if let Some(stream) = self.book.streams.get_mut(&head.id) {
             // The rows at the watermark alone have come again.
             stream.seen = Some(stamps);

@@ -77,6 +77,17 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
+    /// As the account keeps it, behind the size of the file by which it knows one that was begun anew.
+    pub(super) fn written(&self, size: u64) -> Result<String, serde_json::Error> {
+        Ok(format!("{size} {}", serde_json::to_string(self)?))
+    }
+
+    /// Of what [`Self::written`] gave. What cannot be understood any more is of no file.
+    pub(super) fn kept(text: &str) -> Self {
+        let stamps = text.split_once(' ').and_then(|(_, stamps)| serde_json::from_str(stamps).ok());
+        stamps.unwrap_or_default()
+    }
+
     /// Whether both were taken of the same files at the same time.
     pub(super) fn same_files(&self, other: &Self) -> bool {
         self.stream.is_some() && self.stream == other.stream && self.documents == other.documents

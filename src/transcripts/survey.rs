@@ -8,8 +8,9 @@ use camino::Utf8Path;
 use sha2::{Digest, Sha256};
 
 use crate::base::{RunId, Wall};
-use crate::correlate::{Attribution, Facts, Found, Ledger, Peer, Window};
+use crate::correlate::{Attribution, Facts, Found, Ledger, Peer, SLACK, Window};
 use crate::host::clock;
+use crate::host::files::physical;
 use crate::store::{AccountQuery, CallRow, SessionRow, Store, StoreError};
 use crate::trajectory::{Format, Kinship};
 use crate::wire::{Evidence, Usage};
@@ -55,8 +56,7 @@ impl Circumstances {
     /// As they are now.
     #[must_use]
     pub fn present(home: &Utf8Path, daemon_started: Option<Wall>, live: BTreeSet<RunId>) -> Self {
-        let physical = home.canonicalize_utf8().unwrap_or_else(|_| home.to_owned());
-        Self { home: Some(physical.into_string()), now: clock::now().wall, daemon_started, live }
+        Self { home: Some(physical(home).into_string()), now: clock::now().wall, daemon_started, live }
     }
 }
 
@@ -135,8 +135,8 @@ impl Survey {
         let row = &one.row;
         let during = |run: RunId| {
             let Some(window) = self.window(run) else { return false };
-            let closed = self.facts.closes(window) + super::SLACK;
-            row.last_at.or(row.started_at).is_none_or(|last| last >= window.from - super::SLACK)
+            let closed = self.facts.closes(window) + SLACK;
+            row.last_at.or(row.started_at).is_none_or(|last| last >= window.from - SLACK)
                 && row.started_at.is_none_or(|start| start <= closed)
         };
         of.iter().filter(|(run, _)| one.top == row.id || during(*run)).copied().collect()

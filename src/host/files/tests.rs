@@ -1,7 +1,7 @@
 //! Files as users leave them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -9,7 +9,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
 use super::{
-    EnvFileState, LARGEST_CONFIG, PromptFileState, atomic_write, env_file_state, parse_env_file,
+    EnvFileState, LARGEST_CONFIG, PromptFileState, atomic_write, env_file_state, parse_env_file, physical,
     private_directory, prompt_file_state, read_config, read_env_file, read_prompt,
 };
 
@@ -48,7 +48,7 @@ fn what_is_no_configuration_file_is_refused_by_its_kind() {
 #[test]
 fn what_cannot_be_read_says_why() {
     let directory = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink("loop", base(&directory).join("loop")).unwrap();
+    symlink("loop", base(&directory).join("loop")).unwrap();
     assert_eq!(
         refused(&base(&directory).join("loop")),
         "it cannot be read: too many symbolic links encountered"
@@ -128,6 +128,20 @@ fn the_state_of_an_environment_file() {
     assert_eq!(env_file_state(&path), EnvFileState::Unreadable("line 1: write `NAME=VALUE`".into()));
     let not_a_file = EnvFileState::Unreadable("it is a directory, not a regular file".into());
     assert_eq!(env_file_state(&base(&directory)), not_a_file);
+}
+
+/// COR-1: directories are compared as physical paths, as far as they exist.
+#[test]
+fn a_path_is_physical_as_far_as_it_exists() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = base(&directory).canonicalize_utf8().unwrap();
+    fs::create_dir_all(base.join("real/x")).unwrap();
+    symlink("real", base.join("link")).unwrap();
+    let at = |path: &str| physical(&base.join(path));
+    assert_eq!(at("link"), base.join("real"));
+    assert_eq!(at("link/gone/deeper"), base.join("real/gone/deeper"));
+    assert_eq!(at("link/gone/../x"), base.join("real/x"));
+    assert_eq!(physical("relative/path".into()), "relative/path");
 }
 
 /// Trap 25: a file is replaced whole, and nothing is left beside it, also after a failure.

@@ -8,7 +8,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
 use super::Unreadable;
@@ -233,31 +233,6 @@ pub fn document_of(stream: &str, document: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
-}
-
-/// A path without symbolic links as far as it exists; what does not exist is kept as it is.
-#[must_use]
-pub fn physical(path: &str) -> String {
-    let path = Utf8Path::new(path);
-    for existing in path.ancestors().filter(|existing| existing.is_absolute()) {
-        if let Ok(real) = existing.canonicalize_utf8() {
-            let rest = path.strip_prefix(existing).unwrap_or(Utf8Path::new(""));
-            return lexical(real, rest).into_string();
-        }
-    }
-    path.as_str().to_owned()
-}
-
-/// Goes on from a real directory along names of which none exists.
-fn lexical(mut real: Utf8PathBuf, rest: &Utf8Path) -> Utf8PathBuf {
-    for part in rest.components() {
-        match part {
-            Utf8Component::ParentDir => drop(real.pop()),
-            Utf8Component::Normal(name) => real.push(name),
-            _ => {}
-        }
-    }
-    real
 }
 
 /// Whether a store of files is there.

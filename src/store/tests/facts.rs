@@ -178,6 +178,14 @@ fn what_is_too_old_is_forgotten() {
     assert_eq!(counts(&state), [0, 0, 0, 0, 1, 0, 1], "they were written less than 400 days ago");
     store.forget_old_at(now + 401 * DAY).unwrap();
     assert_eq!(counts(&state), [0; 7]);
+    // A daemon that lives for long asks for it again and again, and has it done once a day.
+    store
+        .commit_progress(&Progress { calls: vec![call("k", "s", 900_000, 1)], ..Progress::default() })
+        .unwrap();
+    store.forget_old_at(now + 401 * DAY + DAY / 2).unwrap();
+    assert_eq!(counts(&state), [0, 0, 0, 0, 1, 1, 0]);
+    store.forget_old_at(now + 402 * DAY).unwrap();
+    assert_eq!(counts(&state), [0; 7]);
 }
 
 /// USE-2: of the account what can be read is kept, and read again from where nothing is lost: streams from

@@ -199,7 +199,7 @@ impl Look<'_, '_, '_> {
         };
         let reading = Reading { file, offset, decoder: None, finished: ended && finish, idle: 0 };
         if changed || finish || seen.quiet != stamps.quiet {
-            self.book.advance(path, reading, decoder, stamps, self.gather);
+            self.book.advance(path, reading, decoder, (stamps, size.max(offset)), self.gather);
         } else if let Some(stream) = self.book.streams.get_mut(path) {
             // Nothing whole has come: the account need not know.
             stream.seen = Some(stamps);

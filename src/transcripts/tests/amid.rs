@@ -4,7 +4,9 @@ use std::fs;
 
 use super::world::{AGENTS, Agent, Ledger, World, append};
 use crate::base::Random;
+use crate::store::Store;
 use crate::trajectory::Needs;
+use crate::transcripts::follow::Follower;
 
 /// What one look at the whole gives.
 fn whole(agent: Agent, calls: u64) -> (World, Ledger) {
@@ -120,6 +122,34 @@ fn a_file_that_is_written_anew_is_read_anew() {
             assert_eq!(world.ledger().input(), expected.input(), "{} {replace}", agent.format);
             assert_eq!(world.ledger().events.len(), expected.events.len(), "{} {replace}", agent.format);
         }
+    }
+}
+
+/// USE-2: how far a file is read that was begun anew under its inode is in the account, though it was longer
+/// before: another daemon tells nothing of it once more.
+#[test]
+fn how_far_a_file_begun_anew_is_read_is_kept() {
+    for agent in AGENTS {
+        let mut world = World::new(agent);
+        let run = [world.run(Needs::Everything)];
+        let state = world.root.join("state");
+        let mut store = Store::open(&state).unwrap();
+        let mut events = 0;
+        let mut look = |follower: &mut Follower| {
+            let look = follower.look(&run, super::world::now());
+            store.commit_progress(&look.progress).unwrap();
+            events += look.events.len();
+            events
+        };
+        let mut follower = Follower::new(&state);
+        let path = world.write_own(6);
+        look(&mut follower);
+        // Its first record is there again, and a later call, which is news.
+        fs::write(&path, world.session("one", &world.work, 0)).unwrap();
+        look(&mut follower);
+        append(&path, world.call("one", &world.work, 7).as_bytes());
+        let told = look(&mut follower);
+        assert_eq!(look(&mut Follower::new(&state)), told, "{}", agent.format);
     }
 }
 

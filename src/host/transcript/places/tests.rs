@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{document_of, fits, is_directory, physical, search};
+use super::{document_of, fits, is_directory, search};
 
 struct Store(#[expect(dead_code, reason = "it is removed with this")] tempfile::TempDir, Utf8PathBuf);
 
@@ -110,18 +110,6 @@ fn documents_stay_within_the_store() {
     assert_eq!(document_of("a/b/c.jsonl", "../../x.json").as_deref(), Some("x.json"));
     assert_eq!(document_of("a/b/c.jsonl", "../../../x.json"), None);
     assert_eq!(document_of("c.jsonl", "x.json").as_deref(), Some("x.json"));
-}
-
-/// COR-1: directories are compared as physical paths, as far as they exist.
-#[test]
-fn a_path_is_physical_as_far_as_it_exists() {
-    let store = store(&["real/x"]);
-    symlink("real", store.1.join("link")).unwrap();
-    let at = |path: &str| physical(store.1.join(path).as_str());
-    assert_eq!(at("link"), store.1.join("real"));
-    assert_eq!(at("link/gone/deeper"), store.1.join("real/gone/deeper"));
-    assert_eq!(at("link/gone/../x"), store.1.join("real/x"));
-    assert_eq!(physical("relative/path"), "relative/path");
 }
 
 /// TRJ-5, bad input: a store that is not there, and one that is something else.
