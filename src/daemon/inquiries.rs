@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use camino::Utf8Path;
-use serde::Serialize;
 use serde_json::Value;
 
+use super::requests::json;
 use super::state::Daemon;
 use crate::base::{HarnessName, Mono, RunId, Wall};
 use crate::config::Harness;
@@ -216,8 +216,4 @@ fn page(inquiry: &Inquiry<'_>, session: &str, skip: usize, limit: usize) -> Resu
         events.push(value);
     })?;
     Ok(serde_json::json!({ "session": telling.view, "events": events, "more": more }))
-}
-
-fn json(value: &impl Serialize) -> Result<Value, ErrorBody> {
-    serde_json::to_value(value).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
 }
