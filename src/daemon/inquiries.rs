@@ -55,6 +55,9 @@ pub(super) struct Waiting {
     until: Mono,
 }
 
+/// The harnesses as they are configured now, each with where it would write.
+pub(super) type Fleet = BTreeMap<HarnessName, Declared>;
+
 /// What a worker needs besides.
 pub(super) struct Desk {
     started_at: Wall,
@@ -69,8 +72,8 @@ impl Desk {
         &self.around.state
     }
 
-    /// The harnesses as they are configured now, each with where it would write.
-    pub(super) fn declared(&self) -> BTreeMap<HarnessName, Declared> {
+    /// The harnesses; files of each are read for that.
+    pub(super) fn declared(&self) -> Fleet {
         let of = |harness: &Arc<Harness>| Declared::of(harness, peer(harness, &self.around));
         self.harnesses.iter().map(|harness| (harness.name.clone(), of(harness))).collect()
     }

@@ -7,7 +7,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use camino::Utf8PathBuf;
@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use super::answers::{self, Answers};
 use super::effects::ends;
-use super::inquiries::{Asks, Desk};
+use super::inquiries::{Asks, Desk, Fleet};
 use super::lost::closed;
 use super::sessions::Sought;
 use super::state::Daemon;
@@ -23,6 +23,7 @@ use super::weighing::Placed;
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
 use crate::host::signals::leave_to_the_loop;
+use crate::host::tree::Kin;
 use crate::launch::{Surroundings, workdir};
 use crate::loader::Selection;
 use crate::supervisor::{Ticket, Wish};
@@ -150,13 +151,19 @@ impl Workers {
     }
 
     /// Looks at the stores of runs.
-    pub(super) fn look(&mut self, follower: Box<Follower>, subjects: Vec<Subject>) {
+    pub(super) fn look(&mut self, follower: Box<Follower>, subjects: Vec<(Subject, Option<Kin>)>) {
         self.ask(Question::Look { follower, subjects });
     }
 
     /// Asks what runs that began then have used, and whose events are.
-    pub(super) fn weigh(&mut self, kept: Vec<(RunId, Wall)>, events: Vec<Placed>, desk: Desk) {
-        self.ask(Question::Weigh { kept, events, desk: Box::new(desk) });
+    pub(super) fn weigh(
+        &mut self,
+        kept: Vec<(RunId, Wall)>,
+        events: Vec<Placed>,
+        desk: Desk,
+        fleet: Arc<OnceLock<Fleet>>,
+    ) {
+        self.ask(Question::Weigh { kept, events, desk: Box::new(desk), fleet });
     }
 
     /// Whether nothing is being worked on, and every answer has been taken in.

@@ -3,14 +3,14 @@
 //! Invariant: a question holds all that its answer needs, and has one also where the worker fails.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::{Harness, Loaded, definition_json};
-use crate::daemon::inquiries::{self, Asks, Desk};
+use crate::daemon::inquiries::{self, Asks, Desk, Fleet};
 use crate::daemon::lost::end_stale;
 use crate::daemon::recording::sweep;
 use crate::daemon::requests::json;
@@ -18,6 +18,7 @@ use crate::daemon::sessions::{Sought, find, prepare_in};
 use crate::daemon::weighing::{Placed, Weighed, weigh};
 use crate::host::clock;
 use crate::host::git::Repository;
+use crate::host::tree::Kin;
 use crate::launch::{LaunchError, Prepared, Surroundings, shown_command, skills_view, withdraw_skills};
 use crate::loader::{self, Selection};
 use crate::supervisor::{Ticket, Wish};
@@ -73,12 +74,14 @@ pub(super) enum Question {
     },
     Look {
         follower: Box<Follower>,
-        subjects: Vec<Subject>,
+        /// With where the processes of those are that have something to tell.
+        subjects: Vec<(Subject, Option<Kin>)>,
     },
     Weigh {
         kept: Vec<(RunId, Wall)>,
         events: Vec<Placed>,
         desk: Box<Desk>,
+        fleet: Arc<OnceLock<Fleet>>,
     },
 }
 
@@ -174,10 +177,18 @@ impl Question {
                 Answer::Told { ticket, result: inquiries::answer(asks, &desk) }
             }
             Self::Look { mut follower, subjects } => {
+                let with_processes = |(subject, kin): (Subject, Option<Kin>)| {
+                    let processes = kin.iter().flat_map(Kin::pids).collect();
+                    Subject { processes, ..subject }
+                };
+                let subjects: Vec<Subject> = subjects.into_iter().map(with_processes).collect();
                 let look = follower.look(&subjects, clock::now().wall);
                 Answer::Looked(Some(Box::new((follower, look))))
             }
-            Self::Weigh { kept, events, desk } => Answer::Weighed(weigh(&kept, events, &desk)),
+            Self::Weigh { kept, events, desk, fleet } => {
+                let declared = fleet.get_or_init(|| desk.declared());
+                Answer::Weighed(weigh(&kept, events, &desk, declared))
+            }
             Self::Describe { ticket, harness, view, around } => {
                 Answer::Told { ticket, result: described(&harness, *view, &around) }
             }
