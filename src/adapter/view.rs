@@ -53,9 +53,11 @@ pub struct Supports {
     pub outcome: bool,
     /// It can be told its session's id.
     pub session_id: bool,
-    /// It can resume a session.
+    /// It can resume a session, as a one-shot.
     pub resume: bool,
-    /// It can fork a session.
+    /// It can in its terminal mode.
+    pub resident_resume: bool,
+    /// It can fork a session, as a one-shot.
     pub fork: bool,
 }
 
@@ -90,8 +92,9 @@ impl Adapter {
                 mcp: self.mcp.is_some(),
                 outcome: self.outcome.is_some(),
                 session_id: oneshot.is_some_and(|launch| !launch.session_id.is_empty()),
-                resume: oneshot.is_some_and(|launch| !launch.resume.is_empty()),
-                fork: oneshot.is_some_and(|launch| !launch.fork.is_empty()),
+                resume: self.resumes(false),
+                resident_resume: self.resumes(true),
+                fork: self.forks(false),
             },
         }
     }

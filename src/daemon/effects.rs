@@ -245,9 +245,13 @@ impl Daemon {
 
     fn emit(&mut self, kind: EventKind) {
         log_event(&kind);
+        self.tell_subscribers(Self::now().wall, kind);
+    }
+
+    /// Tells what happened at some time, in the one order of all events.
+    pub(super) fn tell_subscribers(&mut self, at: Wall, kind: EventKind) {
         self.next_event += 1;
-        let event = wire::Event { seq: self.next_event, at: Self::now().wall, kind };
-        self.clients.broadcast(&self.handle, &event);
+        self.clients.broadcast(&self.handle, &wire::Event { seq: self.next_event, at, kind });
     }
 
     /// An event of the shell's own, in the same stream as those of the core.

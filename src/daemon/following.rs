@@ -5,21 +5,22 @@
 //! committed is thrown away. Harnesses whose agents keep nothing that is understood wake nobody up.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tracing::warn;
 
+use super::inquiries::Fleet;
 use super::state::Daemon;
-use super::weighing::{Placed, Weighed};
+use super::weighing::Placed;
 use crate::base::{HarnessName, Mono, RunId, Wall};
 use crate::config::Budget;
 use crate::correlate::Known;
-use crate::lifecycle::Overspent;
+use crate::host::tree::Kin;
 use crate::store::{Progress, SessionRow};
-use crate::supervisor;
 use crate::trajectory::{Event, Format, Needs};
 use crate::transcripts::{Follower, Look, Subject, Warning};
-use crate::wire::{self, EventKind, Evidence, Trail, Usage};
+use crate::wire::{Evidence, Trail};
 
 /// The first looks after a start.
 const FIRST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
@@ -46,6 +47,12 @@ struct Followed {
     due: Mono,
     /// What it has used may have changed since it was last held against its budget.
     unweighed: bool,
+}
+
+impl Followed {
+    fn format(&self) -> Option<Format> {
+        self.trail.format.as_deref()?.parse().ok()
+    }
 }
 
 /// What became of a look.
@@ -76,6 +83,9 @@ pub(super) struct Following {
     /// When that is tried again.
     known_again: Option<Mono>,
     warned: BTreeSet<Warning>,
+    /// The fleet as it was found for the sake of a budget or of subscribers, and until when that holds: files of
+    /// every harness are read for it, and it is wanted every two seconds.
+    fleet: Option<(Mono, Arc<OnceLock<Fleet>>)>,
 }
 
 impl Following {
@@ -94,9 +104,9 @@ impl Following {
 
     /// A run has begun.
     pub(super) fn begin(&mut self, run: RunId, harness: HarnessName, trail: Trail, from: Wall, now: Mono) {
-        if trail.format.as_deref().is_some_and(|name| name.parse::<Format>().is_ok()) {
-            let due = now + FIRST[0];
-            let followed = Followed { harness, trail, from, to: None, begun: now, due, unweighed: true };
+        let due = now + FIRST[0];
+        let followed = Followed { harness, trail, from, to: None, begun: now, due, unweighed: true };
+        if followed.format().is_some() {
             self.runs.insert(run, followed);
         }
     }
@@ -123,16 +133,23 @@ impl Following {
 
     /// The output of a run names its session.
     pub(super) fn named(&mut self, run: RunId, session: &str) {
-        let Some(followed) = self.runs.get(&run) else { return };
-        let Some(format) = followed.trail.format.as_deref().and_then(|name| name.parse().ok()) else {
-            return;
-        };
+        let Some(format) = self.runs.get(&run).and_then(Followed::format) else { return };
         let session = session.to_owned();
         self.known.push(Known { run, format, session, evidence: Evidence::Output });
     }
 
-    /// Budgets may be others by now.
+    /// The fleet, which the first who needs it finds out.
+    fn fleet(&mut self, now: Mono) -> Arc<OnceLock<Fleet>> {
+        let (_, fleet) = match self.fleet.take().filter(|(until, _)| *until > now) {
+            Some(known) => self.fleet.insert(known),
+            None => self.fleet.insert((now + SELDOM, Arc::default())),
+        };
+        Arc::clone(fleet)
+    }
+
+    /// The configuration is another one: budgets and the fleet may be, too.
     pub(super) fn reconsider(&mut self, now: Mono) {
+        self.fleet = None;
         for run in self.runs.values_mut() {
             run.unweighed = true;
             run.due = if run.due == LATER { LATER } else { run.due.min(now + SOON) };
@@ -145,6 +162,18 @@ impl Following {
         self.follower = None;
         self.stale = !self.looking.is_empty();
         self.runs.iter().map(|(run, followed)| (*run, followed.trail.clone())).collect()
+    }
+
+    /// What a look brought is weighed: the next one may begin.
+    pub(super) fn weighed(&mut self) {
+        self.busy = false;
+    }
+
+    /// A run was held against its budget.
+    pub(super) fn held(&mut self, run: RunId) {
+        if let Some(followed) = self.runs.get_mut(&run) {
+            followed.unweighed = false;
+        }
     }
 
     /// What looks found odd.
@@ -246,7 +275,7 @@ impl Daemon {
                 (*run, followed.to.is_some())
             })
             .collect();
-        let subjects: Vec<Subject> = runs.iter().filter_map(|(run, _)| self.subject(*run)).collect();
+        let subjects = runs.iter().filter_map(|(run, _)| self.subject(*run)).collect();
         let follower = self.following.follower.take();
         let follower = follower.unwrap_or_else(|| Box::new(Follower::new(&self.around.state)));
         self.following.looking = runs;
@@ -254,29 +283,30 @@ impl Daemon {
         self.workers.look(follower, subjects);
     }
 
-    fn subject(&mut self, run: RunId) -> Option<Subject> {
+    /// What is looked at for a run, and where its processes are, if they may tell anything. Those are looked
+    /// for by the worker: of a thousand runs that are looked at together the loop would stand still meanwhile.
+    fn subject(&self, run: RunId) -> Option<(Subject, Option<Kin>)> {
         let followed = self.following.runs.get(&run)?;
-        let processes = match followed.to {
-            None => self.family.members(run).iter().map(|one| one.pid).collect(),
-            Some(_) => Vec::new(),
-        };
+        let heeds = |format: Format| format.layout().heeds_processes();
+        let tells = followed.to.is_none() && followed.format().is_some_and(heeds);
         let told = self.clients.are_subscribed() && self.harvests(&followed.harness);
-        Some(Subject {
+        let subject = Subject {
             run,
             harness: followed.harness.clone(),
             trail: followed.trail.clone(),
             from: followed.from,
             to: followed.to,
-            processes,
+            processes: Vec::new(),
             needs: if told { Needs::Everything } else { Needs::Usage },
-        })
+        };
+        Some((subject, tells.then(|| self.family.kin(run))))
     }
 
-    fn harvests(&self, harness: &HarnessName) -> bool {
+    pub(super) fn harvests(&self, harness: &HarnessName) -> bool {
         self.supervisor.harness(harness).is_some_and(|harness| harness.harvest)
     }
 
-    fn budget(&self, run: RunId) -> Budget {
+    pub(super) fn budget(&self, run: RunId) -> Budget {
         let followed = self.following.runs.get(&run).filter(|followed| followed.to.is_none());
         let declared = followed.and_then(|followed| self.supervisor.harness(&followed.harness));
         declared.and_then(|harness| harness.budget).unwrap_or_default()
@@ -312,8 +342,8 @@ impl Daemon {
         if !kept.is_empty() || !events.is_empty() {
             // No look before this is answered, so that events come in their order.
             self.following.busy = true;
-            let desk = self.desk();
-            self.workers.weigh(kept, events, desk);
+            let (desk, fleet) = (self.desk(), self.following.fleet(Self::now().mono));
+            self.workers.weigh(kept, events, desk, fleet);
         }
     }
 
@@ -361,34 +391,4 @@ impl Daemon {
         };
         events.into_iter().filter_map(placed).collect()
     }
-
-    /// Takes whose the events of a look are, and what runs with a budget have used.
-    pub(super) fn weighed(&mut self, Weighed { spent, events }: Weighed) {
-        self.following.busy = false;
-        for (at, told) in events {
-            if self.harvests(&told.harness) {
-                self.next_event += 1;
-                let at = at.unwrap_or_else(|| Self::now().wall);
-                let kind = EventKind::TrajectoryEvent(Box::new(told));
-                self.clients.broadcast(&self.handle, &wire::Event { seq: self.next_event, at, kind });
-            }
-        }
-        for (run, usage) in spent {
-            if let Some(followed) = self.following.runs.get_mut(&run) {
-                followed.unweighed = false;
-            }
-            if let Some(overspent) = overspent(self.budget(run), &usage) {
-                self.feed(supervisor::Event::Overspent { run, overspent });
-            }
-        }
-    }
-}
-
-/// By what a budget is crossed.
-fn overspent(budget: Budget, usage: &Usage) -> Option<Overspent> {
-    let tokens = usage.input.saturating_add(usage.output);
-    let over = budget.max_tokens.filter(|most| tokens > *most);
-    let by_tokens = over.map(|most| Overspent::Tokens { spent: tokens, most });
-    let dollars = budget.max_cost_usd.zip(usage.cost_usd).filter(|(most, spent)| spent > most);
-    by_tokens.or_else(|| dollars.map(|(most, spent)| Overspent::dollars(spent, most)))
 }

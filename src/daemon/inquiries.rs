@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use camino::Utf8Path;
-use serde::Serialize;
 use serde_json::Value;
 
+use super::requests::json;
 use super::state::Daemon;
 use crate::base::{HarnessName, Mono, RunId, Wall};
 use crate::config::Harness;
@@ -55,6 +55,9 @@ pub(super) struct Waiting {
     until: Mono,
 }
 
+/// The harnesses as they are configured now, each with where it would write.
+pub(super) type Fleet = BTreeMap<HarnessName, Declared>;
+
 /// What a worker needs besides.
 pub(super) struct Desk {
     started_at: Wall,
@@ -69,8 +72,8 @@ impl Desk {
         &self.around.state
     }
 
-    /// The harnesses as they are configured now, each with where it would write.
-    pub(super) fn declared(&self) -> BTreeMap<HarnessName, Declared> {
+    /// The harnesses; files of each are read for that.
+    pub(super) fn declared(&self) -> Fleet {
         let of = |harness: &Arc<Harness>| Declared::of(harness, peer(harness, &self.around));
         self.harnesses.iter().map(|harness| (harness.name.clone(), of(harness))).collect()
     }
@@ -216,8 +219,4 @@ fn page(inquiry: &Inquiry<'_>, session: &str, skip: usize, limit: usize) -> Resu
         events.push(value);
     })?;
     Ok(serde_json::json!({ "session": telling.view, "events": events, "more": more }))
-}
-
-fn json(value: &impl Serialize) -> Result<Value, ErrorBody> {
-    serde_json::to_value(value).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
 }

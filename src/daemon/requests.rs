@@ -159,8 +159,6 @@ fn time(field: &str, text: Option<&str>) -> Result<Option<Wall>, ErrorBody> {
 }
 
 /// A value that always can be written as JSON, or a defect that is said.
-fn json(value: &impl Serialize) -> Answer {
-    serde_json::to_value(value)
-        .map(Some)
-        .map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
+pub(super) fn json(value: &impl Serialize) -> Result<Value, ErrorBody> {
+    serde_json::to_value(value).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
 }

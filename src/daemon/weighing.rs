@@ -5,12 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use super::inquiries::Desk;
-use crate::base::{RunId, Wall};
+use super::inquiries::{Desk, Fleet};
+use super::state::Daemon;
+use crate::base::{HarnessName, RunId, Wall};
+use crate::config::Budget;
+use crate::lifecycle::Overspent;
 use crate::store::Store;
+use crate::supervisor;
 use crate::trajectory::{Call, Event, Format, What};
 use crate::transcripts::{Inquiry, opaque_id};
-use crate::wire::{TrajectoryEvent, Usage};
+use crate::wire::{EventKind, TrajectoryEvent, Usage};
 
 /// A new event of a session in the store of a run.
 pub(super) struct Placed {
@@ -31,11 +35,10 @@ pub(super) struct Weighed {
 }
 
 /// What cannot be told is left out: sums are asked for again after the next look, and an event is no record.
-pub(super) fn weigh(kept: &[(RunId, Wall)], events: Vec<Placed>, desk: &Desk) -> Weighed {
+pub(super) fn weigh(kept: &[(RunId, Wall)], events: Vec<Placed>, desk: &Desk, declared: &Fleet) -> Weighed {
     let Ok(Some(store)) = Store::open_read(desk.state()) else { return Weighed::default() };
     let around = desk.around();
-    let declared = desk.declared();
-    let inquiry = Inquiry { store: &store, declared: &declared, around: &around };
+    let inquiry = Inquiry { store: &store, declared, around: &around };
     let spent = if kept.is_empty() { BTreeMap::new() } else { inquiry.spent(kept).unwrap_or_default() };
     let ids = events.iter().map(|one| (one.format, one.store.clone(), one.id.clone())).collect();
     let from = events.iter().filter_map(|one| one.event.at).min();
@@ -54,7 +57,7 @@ pub(super) fn weigh(kept: &[(RunId, Wall)], events: Vec<Placed>, desk: &Desk) ->
     Weighed { spent, events }
 }
 
-fn outline(harness: crate::base::HarnessName, run: RunId, session: String, event: Event) -> TrajectoryEvent {
+fn outline(harness: HarnessName, run: RunId, session: String, event: Event) -> TrajectoryEvent {
     let kind = event.what.kind().to_owned();
     let mut told = TrajectoryEvent {
         harness,
@@ -92,4 +95,32 @@ fn outline(harness: crate::base::HarnessName, run: RunId, session: String, event
         _ => {}
     }
     told
+}
+
+impl Daemon {
+    /// Takes whose the events of a look are, and what runs with a budget have used.
+    pub(super) fn weighed(&mut self, Weighed { spent, events }: Weighed) {
+        self.following.weighed();
+        for (at, told) in events {
+            if self.harvests(&told.harness) {
+                let at = at.unwrap_or_else(|| Self::now().wall);
+                self.tell_subscribers(at, EventKind::TrajectoryEvent(Box::new(told)));
+            }
+        }
+        for (run, usage) in spent {
+            self.following.held(run);
+            if let Some(overspent) = overspent(self.budget(run), &usage) {
+                self.feed(supervisor::Event::Overspent { run, overspent });
+            }
+        }
+    }
+}
+
+/// By what a budget is crossed.
+fn overspent(budget: Budget, usage: &Usage) -> Option<Overspent> {
+    let tokens = usage.input.saturating_add(usage.output);
+    let over = budget.max_tokens.filter(|most| tokens > *most);
+    let by_tokens = over.map(|most| Overspent::Tokens { spent: tokens, most });
+    let dollars = budget.max_cost_usd.zip(usage.cost_usd).filter(|(most, spent)| spent > most);
+    by_tokens.or_else(|| dollars.map(|(most, spent)| Overspent::dollars(spent, most)))
 }

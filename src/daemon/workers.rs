@@ -1,131 +1,41 @@
 //! A few threads for what may take long: they take values and answer with one event.
 
+mod questions;
+
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use camino::Utf8PathBuf;
-use serde::Serialize;
-use serde_json::Value;
 use tracing::{info, warn};
 
 use super::answers::{self, Answers};
 use super::effects::ends;
-use super::inquiries::{self, Asks, Desk};
-use super::lost::{closed, end_stale};
-use super::recording::sweep;
-use super::sessions::{Sought, find, prepare_in};
+use super::inquiries::{Asks, Desk, Fleet};
+use super::lost::closed;
+use super::sessions::Sought;
 use super::state::Daemon;
-use super::weighing::{Placed, Weighed, weigh};
-use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
+use super::weighing::Placed;
+use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
-use crate::config::{Loaded, definition_json};
-use crate::host::clock;
-use crate::host::git::Repository;
 use crate::host::signals::leave_to_the_loop;
-use crate::launch::{
-    LaunchError, Prepared, Surroundings, shown_command, skills_view, withdraw_skills, workdir,
-};
-use crate::loader::{self, Selection};
+use crate::host::tree::Kin;
+use crate::launch::{Surroundings, workdir};
+use crate::loader::Selection;
 use crate::supervisor::{Ticket, Wish};
-use crate::transcripts::{Follower, Look, Subject};
-use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Record, Run, Source};
+use crate::transcripts::{Follower, Subject};
+use crate::wire::{HarnessView, Record, Run};
+
+pub(super) use questions::Answer;
+use questions::Question;
 
 /// At most so many threads; each waits for a disk or a lock, not for a core.
 const MOST: usize = 16;
 const STACK: usize = 512 * 1024;
-
-/// What a worker is asked.
-enum Question {
-    Prepare {
-        run: RunId,
-        stale: Vec<Run>,
-        harness: Arc<Harness>,
-        session: Option<Wish>,
-        around: Arc<Surroundings>,
-    },
-    Withdraw {
-        harness: Arc<Harness>,
-        around: Arc<Surroundings>,
-    },
-    Find {
-        sought: Sought,
-        state: Utf8PathBuf,
-        home: Utf8PathBuf,
-    },
-    Head {
-        run: RunId,
-        dir: Utf8PathBuf,
-    },
-    Load {
-        selection: Selection,
-        around: Arc<Surroundings>,
-    },
-    Sweep {
-        state: Utf8PathBuf,
-        elsewhere: BTreeSet<HarnessName>,
-        before: Wall,
-    },
-    Skills {
-        ticket: Ticket,
-        harness: Arc<Harness>,
-        around: Arc<Surroundings>,
-    },
-    Describe {
-        ticket: Ticket,
-        harness: Arc<Harness>,
-        view: Box<HarnessView>,
-        around: Arc<Surroundings>,
-    },
-    Inquire {
-        ticket: Ticket,
-        asks: Asks,
-        desk: Box<Desk>,
-    },
-    Look {
-        follower: Box<Follower>,
-        subjects: Vec<Subject>,
-    },
-    Weigh {
-        kept: Vec<(RunId, Wall)>,
-        events: Vec<Placed>,
-        desk: Box<Desk>,
-    },
-}
-
-/// What a worker answers.
-pub(super) enum Answer {
-    Prepared {
-        run: RunId,
-        stale: Vec<Run>,
-        prepared: Result<Box<Prepared>, LaunchError>,
-    },
-    Withdrawn {
-        harness: HarnessName,
-        trouble: Option<String>,
-    },
-    Found {
-        sought: Sought,
-        found: Result<Wish, ErrorBody>,
-    },
-    Head {
-        run: RunId,
-        commit: Option<String>,
-    },
-    Loaded(Box<Loaded>),
-    Swept(Result<usize, String>),
-    Told {
-        ticket: Ticket,
-        result: Result<Value, ErrorBody>,
-    },
-    /// The follower with what it found; none: it is lost.
-    Looked(Option<Box<(Box<Follower>, Look)>>),
-    Weighed(Weighed),
-}
 
 /// The pool. A thread is added when a question would have to wait behind the others', up to a bound:
 /// one slow disk or lock must not hold up the rest (SCH-10).
@@ -241,13 +151,19 @@ impl Workers {
     }
 
     /// Looks at the stores of runs.
-    pub(super) fn look(&mut self, follower: Box<Follower>, subjects: Vec<Subject>) {
+    pub(super) fn look(&mut self, follower: Box<Follower>, subjects: Vec<(Subject, Option<Kin>)>) {
         self.ask(Question::Look { follower, subjects });
     }
 
     /// Asks what runs that began then have used, and whose events are.
-    pub(super) fn weigh(&mut self, kept: Vec<(RunId, Wall)>, events: Vec<Placed>, desk: Desk) {
-        self.ask(Question::Weigh { kept, events, desk: Box::new(desk) });
+    pub(super) fn weigh(
+        &mut self,
+        kept: Vec<(RunId, Wall)>,
+        events: Vec<Placed>,
+        desk: Desk,
+        fleet: Arc<OnceLock<Fleet>>,
+    ) {
+        self.ask(Question::Weigh { kept, events, desk: Box::new(desk), fleet });
     }
 
     /// Whether nothing is being worked on, and every answer has been taken in.
@@ -297,100 +213,12 @@ fn work(questions: &Mutex<Receiver<Question>>, answers: &answers::Sender<Answer>
         let Ok(question) = question else { return };
         let failed = question.failed("a defect in harnessd: see its log");
         // A defect in one preparation must not leave its harness waiting for ever.
-        let answer = catch_unwind(AssertUnwindSafe(|| answer(question))).unwrap_or(failed);
+        let answer = catch_unwind(AssertUnwindSafe(|| question.answer())).unwrap_or(failed);
         open.fetch_sub(1, Ordering::AcqRel);
         if answers.send(answer).is_err() {
             return;
         }
     }
-}
-
-impl Question {
-    /// The answer when there is none.
-    fn failed(&self, trouble: &str) -> Answer {
-        let trouble = trouble.to_owned();
-        match self {
-            Self::Prepare { run, .. } => {
-                let prepared = Err(LaunchError::Defect { cause: trouble });
-                Answer::Prepared { run: *run, stale: Vec::new(), prepared }
-            }
-            Self::Withdraw { harness, .. } => {
-                Answer::Withdrawn { harness: harness.name.clone(), trouble: Some(trouble) }
-            }
-            Self::Find { sought, .. } => {
-                let found = Err(ErrorBody::new(ErrorCode::Internal, trouble));
-                Answer::Found { sought: sought.clone(), found }
-            }
-            Self::Head { run, .. } => Answer::Head { run: *run, commit: None },
-            Self::Sweep { .. } => Answer::Swept(Err(trouble)),
-            Self::Load { selection, .. } => {
-                let place = Place { file: selection.global.file.clone(), span: None };
-                let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
-                Answer::Loaded(Box::new(Loaded { diagnostics: vec![one], ..Loaded::default() }))
-            }
-            Self::Look { .. } => Answer::Looked(None),
-            Self::Weigh { .. } => Answer::Weighed(Weighed::default()),
-            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } | Self::Inquire { ticket, .. } => {
-                Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
-            }
-        }
-    }
-}
-
-fn answer(question: Question) -> Answer {
-    match question {
-        Question::Prepare { run, stale, harness, session, around } => {
-            end_stale(&stale);
-            let prepared = prepare_in(session.as_ref(), &harness, run, &around);
-            Answer::Prepared { run, stale, prepared: prepared.map(Box::new) }
-        }
-        Question::Withdraw { harness, around } => {
-            let trouble = withdraw_skills(&harness, &around).err().map(|cause| cause.to_string());
-            Answer::Withdrawn { harness: harness.name.clone(), trouble }
-        }
-        Question::Find { sought, state, home } => {
-            let found = find(&sought, &state, &home);
-            Answer::Found { sought, found }
-        }
-        Question::Head { run, dir } => {
-            let commit = Repository::holding(&dir).as_ref().and_then(Repository::head);
-            Answer::Head { run, commit }
-        }
-        Question::Load { selection, around } => {
-            Answer::Loaded(Box::new(loader::load_global(&selection, &around.home)))
-        }
-        Question::Sweep { state, elsewhere, before } => Answer::Swept(sweep(&state, &elsewhere, before)),
-        Question::Skills { ticket, harness, around } => {
-            Answer::Told { ticket, result: told(&skills_view(&harness, &around)) }
-        }
-        Question::Inquire { ticket, asks, desk } => {
-            Answer::Told { ticket, result: inquiries::answer(asks, &desk) }
-        }
-        Question::Look { mut follower, subjects } => {
-            let look = follower.look(&subjects, clock::now().wall);
-            Answer::Looked(Some(Box::new((follower, look))))
-        }
-        Question::Weigh { kept, events, desk } => Answer::Weighed(weigh(&kept, events, &desk)),
-        Question::Describe { ticket, harness, view, around } => {
-            Answer::Told { ticket, result: described(&harness, *view, &around) }
-        }
-    }
-}
-
-fn described(harness: &Harness, view: HarnessView, around: &Surroundings) -> Result<Value, ErrorBody> {
-    let command =
-        shown_command(harness, around).map_err(|cause| ErrorBody::new(cause.code(), cause.to_string()))?;
-    told(&Description {
-        harness: view,
-        definition: definition_json(harness),
-        source: Source { file: harness.origin.file.to_string(), line: harness.origin.line },
-        command,
-        skills: skills_view(harness, around),
-    })
-}
-
-fn told(value: &impl Serialize) -> Result<Value, ErrorBody> {
-    serde_json::to_value(value).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
 }
 
 impl Daemon {

@@ -8,7 +8,7 @@ mod family;
 mod proc;
 
 pub use ending::{Remnant, end_lost_errands, end_runs, passing_owner};
-pub use family::{Family, Reaped, Refused, Remains};
+pub use family::{Family, Kin, Reaped, Refused, Remains};
 pub use proc::{ERRAND, Facts, children_of_self, descendants, facts, find_by_run_ids, tree_id_of};
 
 use std::io;

@@ -22,6 +22,14 @@ pub enum Layout {
     Database(Database),
 }
 
+impl Layout {
+    /// Whether the agent's processes may tell which sessions they work on.
+    #[must_use]
+    pub const fn heeds_processes(&self) -> bool {
+        matches!(self, Self::Files(files) if files.held.is_some() || files.pid_file.is_some())
+    }
+}
+
 /// Streams of lines below a directory.
 #[derive(Clone, Copy)]
 pub struct Files {

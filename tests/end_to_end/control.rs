@@ -328,7 +328,15 @@ fn describe_shows_one_harness_in_full() {
 fn reading_verbs_work_without_a_daemon() {
     let home = Home::new(SLEEPER);
     assert_eq!(home.ok(&["runs"]).out, "no runs\n");
-    assert!(home.ok(&["agents"]).out.contains("claude-code"));
+    let shown = home.ok(&["agents"]).out;
+    let line = |agent: &str| {
+        let line = shown.lines().find(|line| line.split_whitespace().next() == Some(agent)).unwrap();
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).nth(1).unwrap().to_owned()
+    };
+    // What an error about `--resume`, `--fork` or `resume = true` sends its reader here for.
+    assert_eq!(line("claude-code"), "prompt, model, auto_accept, max_turns, quiet, skills, resume, fork");
+    assert_eq!(line("hermes"), "prompt, model, auto_accept, max_turns, quiet, resume (one-shots)");
+    assert_eq!(line("generic"), "-");
     let agents = home.ok(&["agents", "--json"]).json();
     let ids: Vec<_> = agents["agents"]
         .as_array()

@@ -61,6 +61,13 @@ fn supports(view: &crate::adapter::AgentView) -> String {
     let skills = (can.skills != "none").then_some("skills");
     let options =
         options.iter().filter(|(_, how)| can.prompt && how.as_str() != "never").map(|(name, _)| *name);
-    let words: Vec<&str> = prompt.into_iter().chain(options).chain(skills).collect();
+    let resume = match (can.resume, can.resident_resume) {
+        (true, true) => Some("resume"),
+        (true, false) => Some("resume (one-shots)"),
+        (false, true) => Some("resume (resident)"),
+        (false, false) => None,
+    };
+    let sessions = resume.into_iter().chain(can.fork.then_some("fork"));
+    let words: Vec<&str> = prompt.into_iter().chain(options).chain(skills).chain(sessions).collect();
     if words.is_empty() { "-".to_owned() } else { words.join(", ") }
 }

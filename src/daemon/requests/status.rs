@@ -26,6 +26,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         problems: daemon.supervisor.problems(Daemon::now().wall),
         trouble: trouble(daemon),
     })
+    .map(Some)
 }
 
 /// What is wrong with the daemon itself.

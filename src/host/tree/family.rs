@@ -49,6 +49,25 @@ pub struct Refused {
     pub error: io::Error,
 }
 
+/// Where to look for the processes of a run: what a walk that is made later, or by another thread, needs.
+#[derive(Debug, Clone)]
+pub struct Kin {
+    run: RunId,
+    /// Its main process and what it has left behind.
+    direct: Vec<i32>,
+    groups: Option<Arc<Containment>>,
+}
+
+impl Kin {
+    /// The processes that one walk finds.
+    #[must_use]
+    pub fn pids(&self) -> BTreeSet<i32> {
+        let below = self.direct.iter().flat_map(|pid| descendants(*pid));
+        let grouped = self.groups.iter().flat_map(|groups| groups.members(self.run));
+        self.direct.iter().copied().chain(below).chain(grouped).collect()
+    }
+}
+
 /// The runs and their processes. They can be written down and read back (CTL-11): a process that
 /// executes another program keeps its children.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -272,14 +291,18 @@ impl Family {
         }
     }
 
+    /// Where the processes of a run are found; nothing is read for that.
+    #[must_use]
+    pub fn kin(&self, run: RunId) -> Kin {
+        let main = self.runs.get(&run).filter(|known| !known.main_reaped).map(|known| known.main);
+        let direct = main.into_iter().chain(self.leftovers(run)).collect();
+        Kin { run, direct, groups: self.groups.clone() }
+    }
+
     /// Everything that is alive of a run, as far as one walk finds it.
     #[must_use]
     pub fn members(&mut self, run: RunId) -> Vec<Facts> {
-        let main = self.runs.get(&run).filter(|known| !known.main_reaped).map(|known| known.main);
-        let direct: Vec<i32> = main.into_iter().chain(self.leftovers(run)).collect();
-        let below: Vec<i32> = direct.iter().flat_map(|pid| descendants(*pid)).collect();
-        let grouped = self.groups.iter().flat_map(|groups| groups.members(run));
-        let all: BTreeSet<i32> = direct.into_iter().chain(below).chain(grouped).collect();
+        let all = self.kin(run).pids();
         let found: Vec<Facts> = all.into_iter().filter_map(facts).filter(|one| !one.zombie).collect();
         if let Some(known) = self.runs.get_mut(&run) {
             known.seen.extend(found.iter().map(|one| (one.pid, one.start_time)));
