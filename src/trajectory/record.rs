@@ -113,9 +113,10 @@ mod tests {
         for (format, line) in [(Format::ClaudeCode, claude), (Format::Codex, codex)] {
             for needs in [Needs::Usage, Needs::Everything] {
                 let mut told = Vec::new();
-                let mut emit = |event: Event| match event.what {
-                    What::Usage(call) => told.extend(call.tokens),
-                    _ => {}
+                let mut emit = |event: Event| {
+                    if let What::Usage(call) = event.what {
+                        told.extend(call.tokens);
+                    }
                 };
                 Decoder::new(format, "x.jsonl").line(line.as_bytes(), 0, needs, &mut emit);
                 assert_eq!(told, [Tokens { input: 12, cached: 0, output: 3 }], "{format} {needs:?}");
