@@ -318,6 +318,7 @@ impl World {
                 on: HEARD.to_vec(),
                 timeout: Duration::from_secs(1),
             })),
+            profiles: BTreeMap::new(),
             files: Vec::new(),
         })
     }

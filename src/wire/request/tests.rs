@@ -73,6 +73,7 @@ fn requests_read_back() {
         },
         Op::Stop { names: Vec::new(), all: true, wait: false },
         Op::Restart { names: names(), all: false, wait: false },
+        Op::UseProfile { name: "night".into(), exclusive: true, wait: false },
         Op::Reload,
         Op::Runs { name: None, limit: None, failed: false, since: None },
         Op::Runs {
