@@ -58,8 +58,8 @@ fn a_member_of_a_project_is_warned_of() {
     let scheduled = "[harness.web]\ncmd = \"serve\"\n[harness.sweep]\ncmd = \"sweep\"\noneshot = true\nschedule = \"@daily\"\n";
     let inputs = [global(text), project(scheduled)];
     let expected = [
-        "2:26 -: profile `day` names `app/wbe`, which project `app` does not declare",
-        "2:37 -: profile `day` names `app/sweep`, which has a schedule",
+        "2:25 -: profile `day` names `app/wbe`, which project `app` does not declare",
+        "2:36 -: profile `day` names `app/sweep`, which has a schedule",
     ];
     assert_eq!(complaints(&inputs), expected);
     assert_eq!(severities(&inputs), [Severity::Warning; 2]);
