@@ -87,31 +87,36 @@ fn bring(rig: &mut Rig, full: &str, stage: Stage) {
     }
 }
 
-/// The harness that an effect is about; none: the whole fleet.
-fn subject(rig: &Rig, effect: &Effect) -> Option<HarnessName> {
-    let run_of =
-        |run: RunId| rig.fleet.views().into_iter().find(|view| view.run == Some(run)).map(|view| view.name);
+/// The harnesses that an effect is about.
+fn subjects(rig: &Rig, effect: &Effect) -> Vec<HarnessName> {
+    let run_of = |run: RunId| {
+        rig.fleet.views().into_iter().filter(|view| view.run == Some(run)).map(|view| view.name).collect()
+    };
     match effect {
         Effect::Launch { harness, .. } | Effect::Check { harness, .. } | Effect::Park { harness } => {
-            Some(harness.name.clone())
+            vec![harness.name.clone()]
         }
         Effect::Cancel { run } | Effect::StopTree { run } | Effect::KillTree { run } => run_of(*run),
-        Effect::Unpark { harness } => Some(harness.clone()),
-        Effect::Notify { run, .. } => Some(run.harness.clone()),
+        Effect::Unpark { harness } | Effect::Emit(EventKind::StateChanged { harness, .. }) => {
+            vec![harness.clone()]
+        }
+        Effect::Notify { run, .. } => vec![run.harness.clone()],
         Effect::Record(record) => match record {
             Record::RunStarted(run)
             | Record::RunQueued(run)
             | Record::RunEnded(run)
             | Record::RunLost(run)
-            | Record::Skipped(run) => Some(run.harness.clone()),
+            | Record::Skipped(run) => vec![run.harness.clone()],
             Record::RunSpawned { id, .. } | Record::RunVersion { id, .. } => run_of(*id),
             Record::Fired { harness, .. } | Record::Disarmed { harness } | Record::Intent { harness, .. } => {
-                Some(harness.clone())
+                vec![harness.clone()]
             }
-            Record::Profile { .. } => None,
+            Record::Profile { .. } => Vec::new(),
         },
-        Effect::Emit(EventKind::StateChanged { harness, .. }) => Some(harness.clone()),
-        Effect::Emit(_) | Effect::Reply { .. } => None,
+        Effect::Emit(EventKind::ConfigReloaded { added, removed, changed }) => {
+            [added, removed, changed].into_iter().flatten().cloned().collect()
+        }
+        Effect::Emit(_) | Effect::Reply { .. } => Vec::new(),
     }
 }
 
@@ -153,8 +158,8 @@ proptest! {
         rig.tell(Event::Configure(fleet(&next, autostarts[1])));
         let prefix = UNITS[changed].strip_suffix('/');
         for effect in &rig.effects {
-            let subject = subject(&rig, effect);
-            prop_assert!(subject.is_none_or(|name| name.project() == prefix), "{effect:?}");
+            let own = subjects(&rig, effect).iter().all(|name| name.project() == prefix);
+            prop_assert!(own, "{effect:?}");
         }
         prop_assert_eq!(others().map(|prefix| views(&rig, prefix)).collect::<Vec<_>>(), shown);
     }
