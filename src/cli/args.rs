@@ -1,9 +1,13 @@
 //! The arguments of every verb: one definition for parsing, help and manual page.
 
+mod profiles;
+
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
+
+pub(super) use profiles::UseProfileArgs;
 
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
@@ -52,6 +56,8 @@ pub(super) enum Verb {
     Stop(TargetArgs),
     /// Stop and start harnesses
     Restart(TargetArgs),
+    /// Start the harnesses that a profile names
+    UseProfile(UseProfileArgs),
     /// Read the configuration again
     Reload,
     /// Execute the program anew, in place: after an upgrade the new version takes over all that runs

@@ -104,6 +104,18 @@ pub(super) struct RawNotify {
     pub(super) timeout: Option<Parsed<Bound>>,
 }
 
+/// `[profile.NAME]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawProfile {
+    /// For people.
+    pub(super) description: Option<String>,
+    /// Its members by their full names: `NAME`, of a project `PROJECT/NAME`. None of them has a schedule.
+    pub(super) harnesses: Option<Vec<Element>>,
+    /// Start the members at boot; one profile at most says so.
+    pub(super) autostart: Option<bool>,
+}
+
 /// `[project]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
