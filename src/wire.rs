@@ -16,7 +16,7 @@ mod view;
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
-pub use record::{Launched, Record};
+pub use record::{Launched, Record, RegisteredProject};
 pub use request::decode_request;
 pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
@@ -25,7 +25,7 @@ pub use trajectories::{
     UsageView,
 };
 pub use view::{
-    Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
-    RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,
-    Stretch, Waiting, WaitingReason,
+    Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, ProjectView,
+    RootState, RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source,
+    StatusView, Stretch, Waiting, WaitingReason,
 };

@@ -37,6 +37,8 @@ pub struct Snapshot {
     /// The last claimed slots, in microseconds.
     firings: BTreeMap<HarnessName, (String, i64)>,
     offset: Option<i64>,
+    /// Harnesses that were kept out of the first configuration still come as at boot.
+    late: bool,
 }
 
 /// See [`Slot`].
@@ -77,6 +79,7 @@ impl Supervisor {
                 .map(|(name, (text, at))| (name.clone(), (text.clone(), at.0)))
                 .collect(),
             offset: self.offset,
+            late: self.late.is_some(),
         }
     }
 
@@ -96,6 +99,7 @@ impl Supervisor {
         fleet.firings =
             snapshot.firings.into_iter().map(|(name, (text, at))| (name, (text, Wall(at)))).collect();
         fleet.offset = snapshot.offset;
+        fleet.late = snapshot.late.then(BTreeMap::new);
         for handed in snapshot.slots {
             fleet.take_in(handed.revive(configuration));
         }

@@ -78,6 +78,9 @@ const OPS: &[(&str, &[Field])] = &[
     ("restart", SELECTION),
     ("reload", &[]),
     ("reexec", &[]),
+    ("up", &[needed("file", Kind::Text)]),
+    ("down", &[optional("name", Kind::Text), optional("file", Kind::Text)]),
+    ("ps", &[optional("file", Kind::Text)]),
     (
         "runs",
         &[

@@ -212,6 +212,9 @@ pub struct HarnessView {
     pub waiting: Option<Waiting>,
     /// Whether the running process has an older definition.
     pub changed: bool,
+    /// Whether the file of its project says something else than what `up` has accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_since_up: Option<bool>,
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -395,6 +398,22 @@ pub struct ConfigView {
     pub diagnostics: Vec<Value>,
 }
 
+/// A project as `status` and `ps` show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectView {
+    /// Its name; none: its file could not be read yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its file.
+    pub file: String,
+    /// Whether the global file lists it; else `up` has registered it.
+    pub listed: bool,
+    /// Whether its definition was accepted.
+    pub state: ConfigState,
+    /// Whether its file says something else than what `up` has accepted.
+    pub changed_since_up: bool,
+}
+
 /// A harness that somebody should look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attention {
@@ -415,6 +434,9 @@ pub struct StatusView {
     pub started_at: Wall,
     /// Its configuration.
     pub config: ConfigView,
+    /// The projects whose harnesses are this daemon's, too.
+    #[serde(default)]
+    pub projects: Vec<ProjectView>,
     /// How many harnesses are in each state; states with none are left out.
     pub harnesses: BTreeMap<State, usize>,
     /// What needs a person.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Answer, json};
 use crate::base;
+use crate::daemon::projects::project_view;
 use crate::daemon::state::Daemon;
 use crate::wire::{Attention, ConfigView, StatusView};
 
@@ -21,6 +22,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
             state: daemon.config.state,
             diagnostics: daemon.config.diagnostics.clone(),
         },
+        projects: daemon.config.projects.iter().map(project_view).collect(),
         harnesses: states,
         attention: attention(daemon),
         problems: daemon.supervisor.problems(Daemon::now().wall),
