@@ -5,6 +5,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
 
+mod projects;
+
+pub(super) use projects::{DownArgs, UpArgs};
+
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
 #[command(name = "harnessd", version = version(), about, propagate_version = true, arg_required_else_help = true)]
@@ -52,6 +56,12 @@ pub(super) enum Verb {
     Stop(TargetArgs),
     /// Stop and start harnesses
     Restart(TargetArgs),
+    /// Register a project and start what is enabled in it; again after its file has changed
+    Up(UpArgs),
+    /// Stop all of a registered project and forget it
+    Down(DownArgs),
+    /// List the harnesses of this project, outside of one those of all projects
+    Ps,
     /// Read the configuration again
     Reload,
     /// Execute the program anew, in place: after an upgrade the new version takes over all that runs

@@ -2,10 +2,12 @@
 
 pub(super) mod agents;
 pub(super) mod describe;
+pub(super) mod down;
 pub(super) mod list;
 pub(super) mod logs;
 pub(super) mod once;
 pub(super) mod probe_handover;
+pub(super) mod ps;
 pub(super) mod reexec;
 pub(super) mod reload;
 pub(super) mod restart;
@@ -19,6 +21,7 @@ pub(super) mod status;
 pub(super) mod stop;
 pub(super) mod trajectories;
 pub(super) mod trajectory;
+pub(super) mod up;
 pub(super) mod usage;
 pub(super) mod validate;
 
@@ -53,11 +56,17 @@ fn act(
     if out.is_json() {
         out.json(&answer)?;
     } else {
-        let list = answer["harnesses"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for one in list {
-            let text = |key: &str| one[key].as_str().unwrap_or_default().replace('-', " ");
-            out.line(&format!("{}: {}", one["name"].as_str().unwrap_or_default(), text("result")))?;
-        }
+        results(&answer, out)?;
     }
     Ok(std::process::ExitCode::SUCCESS)
+}
+
+/// Prints what became of each harness of an answer.
+fn results(answer: &Value, out: &mut Output) -> Result<(), Failure> {
+    let list = answer["harnesses"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for one in list {
+        let text = |key: &str| one[key].as_str().unwrap_or_default().replace('-', " ");
+        out.line(&format!("{}: {}", one["name"].as_str().unwrap_or_default(), text("result")))?;
+    }
+    Ok(())
 }
