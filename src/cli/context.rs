@@ -15,9 +15,7 @@ use crate::daemon::Options;
 use crate::host::limits::InheritedLimits;
 use crate::host::{clock, files};
 use crate::launch::Surroundings;
-use crate::loader::{
-    self, InForce, Reading, Request, Selection, project_key, project_name, read_units,
-};
+use crate::loader::{self, InForce, Reading, Request, Selection, project_key, project_name, read_units};
 use crate::skills::Bounds;
 use crate::store::{Store, StoreProblem};
 use crate::wire::{ErrorBody, ErrorCode, Op};
@@ -166,18 +164,15 @@ impl Context {
         let found = self.selection.project.as_deref().and_then(Utf8Path::parent).map(project_key);
         found.ok_or_else(|| {
             let message = format!("no project encloses `{}`", self.cwd);
-            Failure::Said(ErrorBody::new(ErrorCode::UnknownProject, message).help(
-                "a project has a `harness.toml` in its directory: go there, or name the project",
-            ))
+            Failure::Said(
+                ErrorBody::new(ErrorCode::UnknownProject, message)
+                    .help("a project has a `harness.toml` in its directory: go there, or name the project"),
+            )
         })
     }
 
     /// A declared harness by the name that was given.
-    pub(super) fn harness(
-        &self,
-        configuration: &Configuration,
-        name: &str,
-    ) -> Result<Arc<Harness>, Failure> {
+    pub(super) fn harness(&self, configuration: &Configuration, name: &str) -> Result<Arc<Harness>, Failure> {
         let full = self.full_name(name)?;
         let parsed = HarnessName::parse(&full).ok();
         let found = parsed.and_then(|name| configuration.harnesses.get(&name));

@@ -16,6 +16,7 @@ mod once;
 mod outcomes;
 mod output;
 mod parking;
+mod projects;
 mod receipts;
 mod records;
 mod reexec;

@@ -31,8 +31,12 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         let name = project.name.as_deref().unwrap_or("?");
         let place = &project.file;
         match (project.state, project.changed_since_up) {
-            (ConfigState::Rejected, _) => out.line(&format!("project `{name}` has errors: see `harnessd status` ({place})"))?,
-            (ConfigState::Ok, true) => out.line(&format!("project `{name}` has changed since `up`: `harnessd up` applies it ({place})"))?,
+            (ConfigState::Rejected, _) => {
+                out.line(&format!("project `{name}` has errors: see `harnessd status` ({place})"))?
+            }
+            (ConfigState::Ok, true) => out.line(&format!(
+                "project `{name}` has changed since `up`: `harnessd up` applies it ({place})"
+            ))?,
             (ConfigState::Ok, false) => {}
         }
     }
