@@ -207,13 +207,13 @@ fn projects_in_odd_directories_keep_apart() {
         let said = within(&home, dir, &["up"]);
         assert_eq!(said.code, 0, "{said:?}");
     }
-    wait_listed(&home, &["mein-projekt/web", "project/web", "web"]);
-    for name in ["mein-projekt/web", "project/web", "web"] {
+    wait_listed(&home, &["mein-projekt/web", "web", "x/web"]);
+    for name in ["mein-projekt/web", "web", "x/web"] {
         home.wait_state(name, "running");
     }
     let ps = within(&home, "größe/東京 x", &["ps", "--json"]).json();
-    assert_eq!(names(&ps), ["project/web"]);
-    assert_eq!(names(&home.ok(&["ps", "--json"]).json()), ["mein-projekt/web", "project/web"]);
+    assert_eq!(names(&ps), ["x/web"]);
+    assert_eq!(names(&home.ok(&["ps", "--json"]).json()), ["mein-projekt/web", "x/web"]);
     within(&home, "Mein Projekt", &["stop", "web", "--wait"]);
     assert_eq!(home.harness("mein-projekt/web")["state"], "stopped");
     assert_eq!(home.harness("web")["state"], "running");
@@ -223,10 +223,10 @@ fn projects_in_odd_directories_keep_apart() {
     let mut logs: Vec<_> =
         logs.into_iter().map(|one| one.unwrap().file_name().into_string().unwrap()).collect();
     logs.sort_unstable();
-    assert_eq!(logs, ["mein-projekt@web", "project@web", "web"]);
+    assert_eq!(logs, ["mein-projekt@web", "web", "x@web"]);
     // `once` finds a registered project from elsewhere, and says that the daemon runs it.
-    let once = home.harnessd(&["once", "project/web"]);
-    assert!(once.err.starts_with("error: harness `project/web` runs already"), "{once:?}");
+    let once = home.harnessd(&["once", "x/web"]);
+    assert!(once.err.starts_with("error: harness `x/web` runs already"), "{once:?}");
 }
 
 /// CFG-4, CFG-5: a cloned file starts nothing, grants nothing and changes nothing of the daemon.
@@ -299,7 +299,7 @@ fn a_drop_in_holds_harnesses_only() {
         "1:1: harnessd::config::drop_in_only: `[daemon]` may not stand in a drop-in",
         "3:1: harnessd::config::drop_in_only: `[defaults]` may not stand in a drop-in",
         "5:1: harnessd::config::drop_in_only: `[project]` may not stand in a drop-in",
-        "6:1: harnessd::config::unknown_table: unknown table `harnes`",
+        "6:2: harnessd::config::unknown_table: unknown table `harnes`",
     ];
     let expected: Vec<String> = expected.iter().map(|line| format!("{file}:{line}")).collect();
     assert_eq!(
@@ -307,9 +307,12 @@ fn a_drop_in_holds_harnesses_only() {
         (1, expected.iter().map(String::as_str).collect())
     );
     assert_eq!(home.harnessd(&["validate", &file, "--format", "short"]).out, said.out);
-    home.write(&file, "[harness.y]\ncmd = \"true\"\n");
+    home.write(&file, "[harness.y]\nagent = \"claude-code\"\nskill_paths = [\"t\"]\n");
     let y = home.ok(&["skills", "y", "--json"]).json();
-    assert_eq!(y["roots"], json!([]), "a generic harness has no roots");
+    let roots = y["roots"].as_array().unwrap().iter().filter(|one| one["rank"] == "global");
+    let roots: Vec<_> = roots.map(|one| one["path"].as_str().unwrap().to_owned()).collect();
+    let beside = |name: &str| home.text(format!(".config/harnessd/{name}"));
+    assert_eq!(roots, [beside("s"), beside("harness.d/t")]);
 }
 
 /// CFG-7, CFG-10: a global file that is a link into a checkout: its drop-ins lie beside the link, and a change of
