@@ -151,9 +151,9 @@ pub fn read_units(mut request: Request, home: &Utf8Path, now: Wall) -> Reading {
     request.raise = named.iter().map(|(key, _)| key.clone()).collect();
     let mut refused = BTreeMap::new();
     loop {
-        let (mut reading, mut raised) = read_once(request.clone(), home, now);
-        let bad = raised.extract_if(.., |_, raised| matches!(raised, Raised::Refused(_)));
-        let bad: BTreeMap<_, _> = bad.collect();
+        let (mut reading, raised) = read_once(request.clone(), home, now);
+        let is_refused = |(_, raised): &(Utf8PathBuf, Raised)| matches!(raised, Raised::Refused(_));
+        let (bad, mut raised): (BTreeMap<_, _>, BTreeMap<_, _>) = raised.into_iter().partition(is_refused);
         if bad.is_empty() {
             raised.append(&mut refused);
             let of = |(key, file): (Utf8PathBuf, Utf8PathBuf)| {
@@ -220,7 +220,7 @@ fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap
 /// A project that is to be read.
 struct Candidate {
     state: UnitState,
-    text: Result<String, Diagnostic>,
+    text: Result<String, Box<Diagnostic>>,
     /// Whether it is asked for.
     raised: bool,
 }
@@ -251,9 +251,9 @@ fn candidates(
     let on_disk = |file: &Utf8Path| {
         if files::same_file(file, global) {
             let one = unreadable(file, "the global file is no project file");
-            return Err(one.help("a project has a `harness.toml` in a directory of its own"));
+            return Err(Box::new(one.help("a project has a `harness.toml` in a directory of its own")));
         }
-        read(file).map_err(|one| *one)
+        read(file)
     };
     for dir in listed {
         let (file, key) = (dir.join(FILE_NAME), project_key(dir));
@@ -298,7 +298,7 @@ struct Projects {
 impl Projects {
     fn judge(&mut self, candidates: Vec<Candidate>, together: &Loaded, now: Wall) {
         let mistakes = |one: &Candidate| match &one.text {
-            Err(unread) => vec![unread.clone()],
+            Err(unread) => vec![Diagnostic::clone(unread)],
             Ok(_) => together.diagnostics.iter().filter(|found| one.is_to_blame(found)).cloned().collect(),
         };
         let judged: Vec<_> = candidates.into_iter().map(|one| (mistakes(&one), one)).collect();
@@ -347,7 +347,12 @@ impl Projects {
     }
 }
 
-fn raise(state: &UnitState, text: Result<String, Diagnostic>, found: &[Diagnostic], now: Wall) -> Raised {
+fn raise(
+    state: &UnitState,
+    text: Result<String, Box<Diagnostic>>,
+    found: &[Diagnostic],
+    now: Wall,
+) -> Raised {
     match text {
         Ok(text) if state.accepted && !state.listed => Raised::Registered(RegisteredProject {
             file: state.key.clone(),

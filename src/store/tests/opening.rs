@@ -231,7 +231,7 @@ fn a_newer_store_is_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "state store `{}`: its schema has version 7, this program knows versions up to 3",
+            "state store `{}`: its schema has version 7, this program knows versions up to 4",
             state.file()
         )
     );

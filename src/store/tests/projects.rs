@@ -9,7 +9,7 @@ fn project(dir: &str, at: i64, text: &str) -> RegisteredProject {
         file: format!("/home/u/{dir}/harness.toml").into(),
         name: dir.to_owned(),
         text: text.to_owned(),
-        hash: format!("hash of {text}"),
+        hash: format!("hash of {} bytes", text.len()),
         up_at: Wall(at),
     }
 }
@@ -20,7 +20,7 @@ fn a_project_is_kept_as_it_was_accepted_until_it_is_taken_down() {
     let state = State::new();
     let mut store = state.open();
     assert_eq!(store.projects(), Ok(Vec::new()));
-    let (b, a) = (project("b", 1, "old"), project("a", 2, "text"));
+    let (b, a) = (project("b", 1, "old one"), project("a", 2, "text"));
     store.commit(&[Record::ProjectUp(b.clone()), Record::ProjectUp(a.clone())]).unwrap();
     drop(store);
     let mut store = state.open();
