@@ -6,6 +6,7 @@
 mod event;
 mod frame;
 mod message;
+mod project;
 mod record;
 mod request;
 mod session;
@@ -16,6 +17,7 @@ mod view;
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
+pub use project::ProjectView;
 pub use record::{Launched, Record, RegisteredProject};
 pub use request::decode_request;
 pub use session::Which;
@@ -25,7 +27,7 @@ pub use trajectories::{
     UsageView,
 };
 pub use view::{
-    Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, ProjectView,
-    RootState, RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source,
-    StatusView, Stretch, Waiting, WaitingReason,
+    Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
+    RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,
+    Stretch, Waiting, WaitingReason,
 };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::project::ProjectView;
 use crate::base::{HarnessName, Outcome, RunId, State, Trigger, Wall};
 
 /// A skill that was in force during a run.
@@ -396,22 +397,6 @@ pub struct ConfigView {
     pub state: ConfigState,
     /// Objects as `validate --format json` prints them.
     pub diagnostics: Vec<Value>,
-}
-
-/// A project as `status` and `ps` show it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProjectView {
-    /// Its name; none: its file could not be read yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Its file.
-    pub file: String,
-    /// Whether the global file lists it; else `up` has registered it.
-    pub listed: bool,
-    /// Whether its definition was accepted.
-    pub state: ConfigState,
-    /// Whether its file says something else than what `up` has accepted.
-    pub changed_since_up: bool,
 }
 
 /// A harness that somebody should look at.
