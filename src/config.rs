@@ -9,11 +9,12 @@
 //! zone and environment come as [`Surroundings`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono_tz::Tz;
 
-use crate::base::{Diagnostic, Sources};
+use crate::base::{Diagnostic, HarnessName, Sources};
 
 mod checks;
 mod codes;
@@ -42,11 +43,13 @@ mod tests;
 pub use codes::CODES;
 pub use decode::decode;
 pub use definition::definition_json;
+pub use definition::text_hash;
 pub use discover::{
-    DROP_IN_DIR, FILE_NAME, GlobalCandidates, file_kind, global_candidates, project_candidates, sanitise,
+    DROP_IN_DIR, FILE_NAME, GlobalCandidates, drop_in_dir, file_kind, global_candidates, is_drop_in,
+    project_candidates, sanitise,
 };
 pub use keys::{Key, TableKind, known_keys};
-pub use load::{load, project_name};
+pub use load::{load, project_clash, project_name};
 pub use model::{
     Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Profile, Project,
     PromptSource, Timetable, Watch, Work,
@@ -59,6 +62,8 @@ use load::Context;
 pub enum FileKind {
     /// The user's or the system's own file.
     Global,
+    /// A file of harnesses beside it (CFG-2).
+    DropIn,
     /// A file that lies in a project's directory.
     Project,
 }
@@ -129,6 +134,10 @@ pub struct Surroundings {
 pub struct Loaded {
     /// The configuration; none if there is any error.
     pub configuration: Option<Configuration>,
+    /// Every harness with which nothing is wrong, whatever is wrong beside it.
+    pub sound: BTreeMap<HarnessName, Arc<Harness>>,
+    /// The projects whose files could be parsed, in the order of the files.
+    pub projects: Vec<(Utf8PathBuf, Project)>,
     /// The daemon's settings, as far as they can be told: a single value that is right survives
     /// the mistakes around it, so that a broken file does not move the state directory.
     pub settings: DaemonSettings,

@@ -21,6 +21,7 @@ mod lost;
 mod notices;
 mod output;
 mod parking;
+mod projects;
 mod receipts;
 mod recording;
 mod reload;

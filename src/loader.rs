@@ -1,4 +1,4 @@
-//! Which configuration files there are (CFG-1, CFG-3), read and handed to the pure core.
+//! Which configuration files there are (CFG-1, CFG-2, CFG-3), read and handed to the pure core.
 //!
 //! Invariant: a file that cannot be read is a diagnostic like any other mistake;
 //! nothing is started and nothing is written.
@@ -13,10 +13,13 @@ use crate::adapter::Registry;
 use crate::base::{Diagnostic, Place};
 use crate::config::{
     self, Configuration, DaemonSettings, EnvFile, FileKind, GlobalCandidates, Input, Loaded, Lookup,
-    PromptFile, Surroundings, global_candidates, project_candidates,
+    PromptFile, Surroundings, drop_in_dir, global_candidates, is_drop_in, project_candidates,
 };
-use crate::host::files;
-use crate::host::zone;
+use crate::host::{self, files, zone};
+
+mod units;
+
+pub use units::{Asked, InForce, Raised, Reading, Request, UnitState, has_changed, project_key, read_units};
 
 /// The global file, whether it exists or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +35,9 @@ pub struct GlobalFile {
 pub struct Selection {
     /// The global file, whether it exists or not.
     pub global: GlobalFile,
+    /// The drop-ins beside it in the order of their names; where they cannot be listed, their directory.
+    #[serde(default)]
+    pub drop_ins: Vec<Utf8PathBuf>,
     /// The enclosing project's file.
     pub project: Option<Utf8PathBuf>,
 }
@@ -55,22 +61,50 @@ impl Selection {
         let project = project_candidates(cwd, home)
             .into_iter()
             .find(|file| file.exists() && !files::same_file(file, &global.file));
-        Self { global, project }
+        let drop_ins = drop_ins(&global.file);
+        Self { global, drop_ins, project }
     }
 
-    /// The files whose change is noticed by the daemon.
+    /// The files whose change is noticed by the daemon, besides new ones among the drop-ins.
     #[must_use]
     pub fn watched(&self) -> Vec<Utf8PathBuf> {
-        vec![self.global.file.clone()]
+        // A drop-in may be a link to where its text lies.
+        [&self.global.file].into_iter().chain(&self.drop_ins).cloned().collect()
     }
 
-    /// The global file, if it is there or was named, and the project's file.
+    /// Looks once more which drop-ins there are.
+    pub fn look_again(&mut self) {
+        self.drop_ins = drop_ins(&self.global.file);
+    }
+
+    /// The global file, if it is there or was named, its drop-ins, and the project's file.
     #[must_use]
     pub fn present(&self) -> Vec<(Utf8PathBuf, FileKind)> {
+        let project = self.project.clone().map(|file| (file, FileKind::Project));
+        self.unit().into_iter().chain(project).collect()
+    }
+
+    /// The global file, if it is there or was named, and its drop-ins: one unit of acceptance (CFG-10).
+    fn unit(&self) -> Vec<(Utf8PathBuf, FileKind)> {
         let global = Some(&self.global).filter(|global| global.named || may_be_there(&global.file));
         let global = global.map(|global| (global.file.clone(), FileKind::Global));
-        let project = self.project.clone().map(|file| (file, FileKind::Project));
-        global.into_iter().chain(project).collect()
+        let drop_ins = self.drop_ins.iter().map(|file| (file.clone(), FileKind::DropIn));
+        global.into_iter().chain(drop_ins).collect()
+    }
+}
+
+/// The drop-ins beside a global file in byte order of their names (CFG-2). A directory that cannot be
+/// listed stands for its own: reading it says why.
+fn drop_ins(global: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let dir = drop_in_dir(global);
+    match files::names(&dir) {
+        Ok(mut names) => {
+            names.retain(|name| is_drop_in(name));
+            names.sort_unstable();
+            names.into_iter().map(|name| dir.join(name)).collect()
+        }
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Vec::new(),
+        Err(_) => vec![dir],
     }
 }
 
@@ -104,15 +138,15 @@ pub fn nothing(settings: &DaemonSettings) -> Configuration {
         registry: Registry::builtin(),
         notify: None,
         profiles: BTreeMap::new(),
+        partial: false,
         files: Vec::new(),
     }
 }
 
-/// Reads and checks the global file alone: what the daemon runs.
+/// Reads and checks the global file with its drop-ins.
 #[must_use]
 pub fn load_global(selection: &Selection, home: &Utf8Path) -> Loaded {
-    let global = selection.present().into_iter().filter(|(_, kind)| *kind == FileKind::Global);
-    load(&global.collect::<Vec<_>>(), home)
+    load(&selection.unit(), home)
 }
 
 /// Reads and checks one file by itself (CFG-9): what the selected global file says about adapters
@@ -120,10 +154,14 @@ pub fn load_global(selection: &Selection, home: &Utf8Path) -> Loaded {
 #[must_use]
 pub fn load_alone(selection: &Selection, file: &Utf8Path, kind: FileKind, home: &Utf8Path) -> Loaded {
     let one = (file.to_owned(), kind);
-    let global = selection.present().into_iter().filter(|(_, known)| *known == FileKind::Global);
+    let global = selection.unit().into_iter().filter(|(_, known)| *known == FileKind::Global);
     let list: Vec<_> = match kind {
-        FileKind::Global => vec![one],
-        FileKind::Project => global.chain([one]).collect(),
+        // A profile may name what a drop-in declares.
+        FileKind::Global => {
+            let beside = drop_ins(file).into_iter().map(|file| (file, FileKind::DropIn));
+            [one].into_iter().chain(beside).collect()
+        }
+        FileKind::DropIn | FileKind::Project => global.chain([one]).collect(),
     };
     let mut loaded = load(&list, home);
     loaded.diagnostics.retain(|one| one.place.file == file);
@@ -134,17 +172,8 @@ pub fn load_alone(selection: &Selection, file: &Utf8Path, kind: FileKind, home: 
 /// Reads and checks files together.
 #[must_use]
 pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
-    let mut inputs = Vec::new();
-    let mut unread = Vec::new();
-    for (file, kind) in list {
-        match read(file) {
-            Ok(text) => inputs.push(Input { file: file.clone(), kind: *kind, text }),
-            Err(diagnostic) => unread.push(*diagnostic),
-        }
-    }
-    let surroundings =
-        Surroundings { home: home.to_owned(), zone: zone::system(), env: files::text_environment() };
-    let mut loaded = config::load(&inputs, &surroundings, &Disk);
+    let (inputs, unread) = inputs(list);
+    let mut loaded = check(&inputs, home);
     if !unread.is_empty() {
         loaded.configuration = None;
         loaded.diagnostics.extend(unread);
@@ -154,13 +183,41 @@ pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
     loaded
 }
 
+/// The texts of files, and what is to be said of those that cannot be read.
+fn inputs(list: &[(Utf8PathBuf, FileKind)]) -> (Vec<Input>, Vec<Diagnostic>) {
+    let mut inputs = Vec::new();
+    let mut unread = Vec::new();
+    for (file, kind) in list {
+        match read(file) {
+            Ok(text) => inputs.push(Input { file: file.clone(), kind: *kind, text }),
+            Err(diagnostic) => unread.push(*diagnostic),
+        }
+    }
+    (inputs, unread)
+}
+
+fn check(inputs: &[Input], home: &Utf8Path) -> Loaded {
+    let surroundings =
+        Surroundings { home: home.to_owned(), zone: zone::system(), env: files::text_environment() };
+    config::load(inputs, &surroundings, &Disk)
+}
+
 fn read(file: &Utf8Path) -> Result<String, Box<Diagnostic>> {
     let bytes = files::read_config(file).map_err(|cause| {
-        let place = Place { file: file.to_owned(), span: None };
-        let unreadable = Diagnostic::error("harnessd::config::unreadable", place, cause.to_string());
-        Box::new(unreadable.help("name a readable TOML file"))
+        // A directory of drop-ins is among the files where it cannot be listed.
+        let unlisted = files::names(file).err().filter(|_| file.is_dir());
+        Box::new(match unlisted {
+            Some(cause) => unreadable(file, &format!("its files cannot be listed: {}", host::cause(&cause)))
+                .help("let this user read the directory of drop-ins"),
+            None => unreadable(file, &cause.to_string()).help("name a readable TOML file"),
+        })
     })?;
     config::decode(file, bytes).map_err(Box::new)
+}
+
+fn unreadable(file: &Utf8Path, cause: &str) -> Diagnostic {
+    let place = Place { file: file.to_owned(), span: None };
+    Diagnostic::error("harnessd::config::unreadable", place, cause)
 }
 
 /// Answers the core's questions about files from the disk.

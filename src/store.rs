@@ -10,11 +10,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::base::{HarnessName, RunId, Wall, nearest};
-use crate::wire::{Record, Run};
+use crate::wire::{Record, RegisteredProject, Run};
 
 mod account;
 mod connect;
 mod error;
+mod projects;
 mod prune;
 mod read;
 mod rehearse;
@@ -245,6 +246,14 @@ impl Store {
     /// If the store cannot be read.
     pub fn remembered(&self) -> Result<Remembered, StoreError> {
         self.read(read::remembered)
+    }
+
+    /// The projects that `up` has registered, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn projects(&self) -> Result<Vec<RegisteredProject>, StoreError> {
+        self.read(projects::all)
     }
 
     /// Forgets the ended runs of `harness` beyond the newest `keep`; says which,

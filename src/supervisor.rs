@@ -29,6 +29,7 @@ use std::sync::Arc;
 use crate::base::{HarnessName, Mono, Now, RunId, Wall};
 use crate::config::{DaemonSettings, Harness, Notify, Profile};
 use crate::lifecycle::{Chance, Event as Order, StopReason};
+use crate::wire::Run;
 
 use alarms::Alarms;
 use asks::Asks;
@@ -59,6 +60,8 @@ pub struct Supervisor {
     queue: Queue,
     intents: BTreeMap<HarnessName, bool>,
     firings: BTreeMap<HarnessName, (String, Wall)>,
+    /// Last runs of harnesses that a refused file kept out of the first configuration: they come as at boot.
+    late: Option<BTreeMap<HarnessName, Run>>,
     shutting_down: bool,
     /// Real-time minus monotonic clock, in microseconds, when last looked at.
     offset: Option<i64>,
@@ -95,6 +98,7 @@ impl Supervisor {
             queue: Queue::default(),
             intents: BTreeMap::new(),
             firings: BTreeMap::new(),
+            late: None,
             shutting_down: false,
             offset: None,
         }

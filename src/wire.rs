@@ -6,6 +6,7 @@
 mod event;
 mod frame;
 mod message;
+mod project;
 mod record;
 mod request;
 mod session;
@@ -16,7 +17,8 @@ mod view;
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
-pub use record::{Launched, Record};
+pub use project::ProjectView;
+pub use record::{Launched, Record, RegisteredProject};
 pub use request::decode_request;
 pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};

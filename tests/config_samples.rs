@@ -2,7 +2,7 @@
 //! is a folder under `tests/data/config/`. What the library says about it is
 //! compared whole. `HARNESSD_BLESS=1` rewrites the expectations: read them then.
 //!
-//! A folder holds `harness.toml` (the global file), `project.toml` (the file of
+//! A folder holds `harness.toml` (the global file), `drop-in.toml` (beside it), `project.toml` (the file of
 //! the project `/home/u/src/app`), `other.toml` (that of `/home/u/app`), or several.
 
 use std::collections::BTreeMap;
@@ -54,6 +54,7 @@ fn cases(kind: &str) -> Vec<PathBuf> {
 fn load_case(case: &Path) -> Loaded {
     let files = [
         ("harness.toml", "/home/u/.config/harnessd/harness.toml", FileKind::Global),
+        ("drop-in.toml", "/home/u/.config/harnessd/harness.d/10.toml", FileKind::DropIn),
         ("project.toml", "/home/u/src/app/harness.toml", FileKind::Project),
         ("other.toml", "/home/u/app/harness.toml", FileKind::Project),
     ];
@@ -83,7 +84,7 @@ fn compare(case: &Path, name: &str, actual: &str, wrong: &mut Vec<String>) {
     }
 }
 
-/// CFG-8, CFG-3 (`harness_name`, `project_name`, `project_name_taken_twice`), CFG-4 (`global_only_in_project`), ADP-1
+/// CFG-8, CFG-2 (`drop_in_*`), CFG-5 (`daemon_projects`), CFG-3 (`harness_name`, `project_name`, `project_name_taken_twice`), CFG-4 (`global_only_in_project`), ADP-1
 /// (`prompt_on_generic`), PRM-2 (`prompt_file_*`), PRM-4 (`prompt_too_long`), SCH-2
 /// (`schedule_that_never_fires`): every kind of mistake has a diagnostic of its own, located, with a
 /// help line; all of them come in one run, in file order.

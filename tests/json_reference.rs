@@ -96,7 +96,7 @@ fn description() -> Value {
         "native": [{"name": "a", "source": "/a", "visible": true, "shadowed": false}], "warnings": []});
     whole::<Description>(json!({"name": "a", "project": "p", "adapter": "generic", "state": "running",
         "enabled": true, "oneshot": false, "pid": 1, "run": "0192a000-0000-7000-8000-000000000001", "restarts": 0,
-        "schedule": "@daily", "next_firing": at, "waiting": {"reason": "backoff", "until": at}, "changed": false,
+        "schedule": "@daily", "next_firing": at, "waiting": {"reason": "backoff", "until": at}, "changed": false, "changed_since_up": true,
         "description": "d", "last_run": run(), "definition": 1, "source": {"file": "f", "line": 1}, "command": [],
         "skills": skills}))
 }
@@ -107,6 +107,7 @@ fn every_key_is_documented() {
     let at = "2026-11-30T12:00:00.000Z";
     let status = whole::<StatusView>(json!({"version": "v", "pid": 1, "started_at": at,
         "config": {"files": [], "state": "ok", "diagnostics": []}, "profile": "p", "harnesses": {},
+        "projects": [{"name": "p", "file": "f", "listed": false, "state": "ok", "changed_since_up": true}],
         "attention": [{"harness": "a", "reason": "r"}], "problems": [], "trouble": []}));
     let error = whole::<ErrorBody>(json!({"code": "internal", "message": "m", "help": "h"}));
     let mut all = BTreeSet::new();

@@ -8,6 +8,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::base::version;
 
 pub(super) use profiles::UseProfileArgs;
+mod projects;
+
+pub(super) use projects::{DownArgs, UpArgs};
 
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
@@ -58,6 +61,12 @@ pub(super) enum Verb {
     Restart(TargetArgs),
     /// Start the harnesses that a profile names
     UseProfile(UseProfileArgs),
+    /// Register a project and start what is enabled in it; again after its file has changed
+    Up(UpArgs),
+    /// Stop all of a registered project and forget it
+    Down(DownArgs),
+    /// List the harnesses of this project, outside of one those of all projects
+    Ps,
     /// Read the configuration again
     Reload,
     /// Execute the program anew, in place: after an upgrade the new version takes over all that runs

@@ -1,8 +1,9 @@
 //! What an invocation is about: files, places, names.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::args::Common;
 use super::failure::Failure;
@@ -14,8 +15,9 @@ use crate::daemon::Options;
 use crate::host::limits::InheritedLimits;
 use crate::host::{clock, files};
 use crate::launch::Surroundings;
-use crate::loader::{self, Selection, project_name};
+use crate::loader::{self, InForce, Reading, Request, Selection, project_key, project_name, read_units};
 use crate::skills::Bounds;
+use crate::store::{Store, StoreProblem};
 use crate::wire::{ErrorBody, ErrorCode, Op};
 
 /// What an invocation is about.
@@ -101,6 +103,39 @@ impl Context {
         })
     }
 
+    /// The same with the projects elsewhere that the daemon would have: listed ones, and registered ones
+    /// as they were accepted.
+    pub(super) fn whole_configuration(&self) -> Result<Configuration, Failure> {
+        let own = self.configuration()?;
+        self.and_elsewhere(own)
+    }
+
+    /// The same, if there is no mistake here.
+    pub(super) fn whole(&self) -> Result<Option<Configuration>, Failure> {
+        self.load().configuration.map(|own| self.and_elsewhere(own)).transpose()
+    }
+
+    fn and_elsewhere(&self, own: Configuration) -> Result<Configuration, Failure> {
+        let registered = match Store::open_read(&self.options().state_path(&own.daemon)) {
+            Ok(Some(store)) => store.projects()?,
+            Ok(None) => Vec::new(),
+            // It is of before there were registered projects.
+            Err(error) if error.problem == StoreProblem::Older => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        if registered.is_empty() && own.daemon.projects.is_empty() {
+            return Ok(own);
+        }
+        let (raise, in_force) = (Vec::new(), InForce::default());
+        let request = Request { selection: self.selection.clone(), registered, raise, in_force };
+        let Reading { configuration: mut all, .. } = read_units(request, &self.home, clock::now().wall);
+        // The enclosing project is as its file is now, not as it was accepted.
+        let enclosing = own.harnesses.keys().find_map(HarnessName::project).map(ToOwned::to_owned);
+        all.harnesses.retain(|name, _| name.project().is_none() || name.project() != enclosing.as_deref());
+        all.harnesses.extend(own.harnesses.iter().map(|(name, one)| (name.clone(), Arc::clone(one))));
+        Ok(Configuration { files: own.files, ..all })
+    }
+
     /// The full name: inside a project a bare name means `<project>/<name>`, whatever else there is
     /// of that name (CTL-6); `--global` takes it as it is.
     pub(super) fn full_name(&self, name: &str) -> Result<String, Failure> {
@@ -119,12 +154,25 @@ impl Context {
         }
     }
 
+    /// Whether bare names are global ones, though inside a project.
+    pub(super) const fn is_global(&self) -> bool {
+        self.global
+    }
+
+    /// The file of the enclosing project, as the daemon tells projects apart.
+    pub(super) fn enclosing_project(&self) -> Result<Utf8PathBuf, Failure> {
+        let found = self.selection.project.as_deref().and_then(Utf8Path::parent).map(project_key);
+        found.ok_or_else(|| {
+            let message = format!("no project encloses `{}`", self.cwd);
+            Failure::Said(
+                ErrorBody::new(ErrorCode::UnknownProject, message)
+                    .help("a project has a `harness.toml` in its directory: go there, or name the project"),
+            )
+        })
+    }
+
     /// A declared harness by the name that was given.
-    pub(super) fn harness(
-        &self,
-        configuration: &Configuration,
-        name: &str,
-    ) -> Result<std::sync::Arc<Harness>, Failure> {
+    pub(super) fn harness(&self, configuration: &Configuration, name: &str) -> Result<Arc<Harness>, Failure> {
         let full = self.full_name(name)?;
         let parsed = HarnessName::parse(&full).ok();
         let found = parsed.and_then(|name| configuration.harnesses.get(&name));

@@ -2,10 +2,12 @@
 
 pub(super) mod agents;
 pub(super) mod describe;
+pub(super) mod down;
 pub(super) mod list;
 pub(super) mod logs;
 pub(super) mod once;
 pub(super) mod probe_handover;
+pub(super) mod ps;
 pub(super) mod reexec;
 pub(super) mod reload;
 pub(super) mod restart;
@@ -19,6 +21,7 @@ pub(super) mod status;
 pub(super) mod stop;
 pub(super) mod trajectories;
 pub(super) mod trajectory;
+pub(super) mod up;
 pub(super) mod usage;
 pub(super) mod use_profile;
 pub(super) mod validate;

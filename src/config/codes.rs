@@ -23,6 +23,7 @@ codes! {
     NOT_SUPPORTED_YET = "not_supported_yet", "the key is known, but this version does not act on it";
     GLOBAL_ONLY = "global_only", "a project file holds what only the global file may hold";
     PROJECT_ONLY = "project_only", "the global file holds what only a project file may hold";
+    DROP_IN_ONLY = "drop_in_only", "a drop-in holds something else than harnesses";
     BAD_NAME = "bad_name", "a harness or project name breaks the grammar of names";
     DUPLICATE_HARNESS = "duplicate_harness", "two files declare a harness of one name";
     DUPLICATE_PROJECT = "duplicate_project", "two projects have one name";

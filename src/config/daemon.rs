@@ -10,7 +10,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use figment::Figment;
 use figment::value::{Dict, Value};
 
-use super::checks::not_supported_yet;
 use super::codes::{BAD_SETTING, WRONG_TYPE};
 use super::document::File;
 use super::keys::{self, DAEMON_KEYS, Key};
@@ -70,31 +69,44 @@ pub(super) fn daemon_table(file: &File, home: &Utf8Path) -> (DaemonLayer, Vec<Di
                 .push(Diagnostic::error(error.code(), place, format!("`{key}`: {error}")).help(error.help()));
             read.dict.remove(key);
         }
-        found.extend(later(file, raw, &read.dict));
+        let wrong = projects(file, raw, home);
+        if !wrong.is_empty() {
+            read.dict.remove("projects");
+        }
+        found.extend(wrong);
     }
     layer.dict = read.dict;
     (layer, found)
 }
 
-fn later(file: &File, raw: &RawDaemon, dict: &Dict) -> Vec<Diagnostic> {
+/// What is wrong with the directories of projects.
+fn projects(file: &File, raw: &RawDaemon, home: &Utf8Path) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (at, project) in raw.projects.iter().flatten().enumerate() {
-        if *project == Element::Other {
-            let index = at.to_string();
-            let path = ["daemon", "projects", index.as_str()];
-            let kind = file.node(&path).map_or("this", |node| node.kind());
-            let message = format!("`projects[{at}]` takes a path, not {kind}");
-            let help = "every element is one string";
-            found.push(Diagnostic::error(WRONG_TYPE, file.value(&path), message).help(help));
-        }
-    }
-    let wrong_projects = !found.is_empty();
-    for key in DAEMON_KEYS.iter().filter(|key| key.later && dict.contains_key(key.name)) {
-        if key.name != "projects" || !wrong_projects {
-            found.push(not_supported_yet(key.name, file.key(&["daemon", key.name])));
+        let index = at.to_string();
+        let path = ["daemon", "projects", index.as_str()];
+        let place = || file.value(&path);
+        match project.text().map(|text| resolve(text, &file.dir, home)) {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                let message = format!("`projects[{at}]`: {error}");
+                found.push(Diagnostic::error(error.code(), place(), message).help(error.help()));
+            }
+            None => {
+                let kind = file.node(&path).map_or("this", |node| node.kind());
+                let message = format!("`projects[{at}]` takes a path, not {kind}");
+                found.push(
+                    Diagnostic::error(WRONG_TYPE, place(), message).help("every element is one string"),
+                );
+            }
         }
     }
     found
+}
+
+/// Whether a variable may say the key: none adds harnesses (CFG-6).
+fn by_variable(key: &Key) -> bool {
+    key.name != "projects"
 }
 
 /// The settings, with the variables `HARNESSD_STATE_DIR`, `HARNESSD_SOCKET`,
@@ -107,7 +119,7 @@ pub(super) fn settings(
 ) -> (DaemonSettings, Vec<Diagnostic>) {
     let base = built_in().merge(Layer::new("[daemon]", layer.dict.clone()));
     let mut dict = Dict::new();
-    for key in DAEMON_KEYS.iter().filter(|key| !key.later) {
+    for key in DAEMON_KEYS.iter().filter(|key| by_variable(key)) {
         if let Some(text) = env.get(&variable(key)).filter(|text| !text.is_empty()) {
             dict.insert(key.name.to_owned(), typed(key, text));
         }
@@ -128,7 +140,9 @@ pub(super) fn settings(
                 {
                     found.push(bad_setting(key, &error.to_string(), error.help()));
                 }
-                return (made(&raw, state_dir, socket), found);
+                let projects = raw.projects.iter().flatten().filter_map(Element::text);
+                let projects = projects.filter_map(|text| resolve(text, &layer.dir, home).ok()).collect();
+                return (made(&raw, state_dir, socket, projects), found);
             }
             Err(error) => {
                 let key = error.path.first().cloned().unwrap_or_default();
@@ -155,12 +169,18 @@ pub(super) fn defaults() -> DaemonSettings {
         max_parallel_runs: None,
         skill_max_files: 4096,
         skill_max_bytes: 256 << 20,
+        projects: Vec::new(),
     }
 }
 
 type ReadPath = Option<Result<Utf8PathBuf, (String, PathError)>>;
 
-fn made(raw: &RawDaemon, state_dir: ReadPath, socket: ReadPath) -> DaemonSettings {
+fn made(
+    raw: &RawDaemon,
+    state_dir: ReadPath,
+    socket: ReadPath,
+    projects: Vec<Utf8PathBuf>,
+) -> DaemonSettings {
     DaemonSettings {
         state_dir: state_dir.and_then(Result::ok),
         socket: socket.and_then(Result::ok),
@@ -172,6 +192,7 @@ fn made(raw: &RawDaemon, state_dir: ReadPath, socket: ReadPath) -> DaemonSetting
         max_parallel_runs: raw.max_parallel_runs.map(|most| most.0),
         skill_max_files: raw.skill_max_files.0.into(),
         skill_max_bytes: raw.skill_max_bytes.0.0,
+        projects,
     }
 }
 

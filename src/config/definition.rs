@@ -223,6 +223,12 @@ fn value_into(hasher: &mut Sha256, key: &str, value: Shown<'_>) {
     }
 }
 
+/// SHA-256 of a file's text, as hexadecimal digits.
+#[must_use]
+pub fn text_hash(text: &str) -> String {
+    digest(text)
+}
+
 /// SHA-256 of a text, as hexadecimal digits.
 pub(super) fn digest(text: &str) -> String {
     hexadecimal(Sha256::new_with_prefix(text))

@@ -71,7 +71,7 @@ pub fn project_candidates(cwd: &Utf8Path, home: &Utf8Path) -> Vec<Utf8PathBuf> {
 }
 
 /// What kind of file `validate FILE` takes `file` for: what was forced, else
-/// global if it is the selected global file or lies in its `harness.d`, else
+/// global if it is the selected global file, a drop-in if it lies in its `harness.d`, else
 /// project. Both names are absolute.
 #[must_use]
 pub fn file_kind(file: &Utf8Path, global: Option<&Utf8Path>, forced: Option<FileKind>) -> FileKind {
@@ -79,11 +79,26 @@ pub fn file_kind(file: &Utf8Path, global: Option<&Utf8Path>, forced: Option<File
         return forced;
     }
     let file = plain(file);
-    let is_global = global.map(plain).is_some_and(|global| {
-        let drop_ins = global.parent().map(|dir| dir.join(DROP_IN_DIR));
-        file == global || (drop_ins.is_some() && file.parent() == drop_ins.as_deref())
-    });
-    if is_global { FileKind::Global } else { FileKind::Project }
+    let Some(global) = global.map(plain) else { return FileKind::Project };
+    if file == global {
+        FileKind::Global
+    } else if file.parent() == Some(&drop_in_dir(&global)) {
+        FileKind::DropIn
+    } else {
+        FileKind::Project
+    }
+}
+
+/// Where the drop-ins of a global file lie: beside it as it was named, also where it is a link (CFG-7).
+#[must_use]
+pub fn drop_in_dir(global: &Utf8Path) -> Utf8PathBuf {
+    global.with_file_name(DROP_IN_DIR)
+}
+
+/// Whether a file of that name in the directory of drop-ins is one: `*.toml`, and not hidden.
+#[must_use]
+pub fn is_drop_in(name: &str) -> bool {
+    !name.starts_with('.') && name.ends_with(".toml")
 }
 
 /// A directory's name as a project's name: lower case, `-` for what no name may

@@ -47,8 +47,10 @@ pub(super) fn shared<'a>(
 ) -> (Shared<'a>, Vec<Diagnostic>) {
     let bare = Figment::new();
     let path = ["defaults"];
-    let Some(table) = file.table(&path) else {
-        let found = file.node(&path).map(|node| not_a_table(file, &path, node.kind()));
+    // Those of a drop-in are refused where its tables are looked at.
+    let Some(table) = file.table(&path).filter(|_| file.kind != FileKind::DropIn) else {
+        let node = file.node(&path).filter(|_| file.kind != FileKind::DropIn);
+        let found = node.map(|node| not_a_table(file, &path, node.kind()));
         let shared = Shared { file, project, base: bare, broken: BTreeSet::new(), skill_paths: Vec::new() };
         return (shared, found.into_iter().collect());
     };
@@ -77,7 +79,7 @@ pub(super) fn not_a_table(file: &File, path: &[&str], kind: &str) -> Diagnostic 
 
 fn roots(raw: &RawHarness, file: &File, home: &Utf8Path) -> Vec<(Declared, Utf8PathBuf)> {
     let rank = match file.kind {
-        FileKind::Global => Declared::Global,
+        FileKind::Global | FileKind::DropIn => Declared::Global,
         FileKind::Project => Declared::Project,
     };
     let texts = raw.skill_paths.iter().flatten().filter_map(Element::text);

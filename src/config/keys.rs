@@ -94,7 +94,7 @@ pub(super) const DAEMON_KEYS: &[Key] = &[
     key("backoff_max", DURATION, r#"backoff_max = "5m""#),
     key("skill_max_files", "an integer of at least 1", "skill_max_files = 4096"),
     key("skill_max_bytes", "a size", r#"skill_max_bytes = "256 MiB""#),
-    later("projects", "a list of paths", r#"projects = ["~/src/app"]"#),
+    key("projects", "a list of directories", r#"projects = ["~/src/app"]"#),
     key("max_parallel_runs", POSITIVE, "max_parallel_runs = 4"),
 ];
 

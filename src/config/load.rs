@@ -15,7 +15,7 @@ use super::daemon::{DaemonLayer, daemon_table, settings};
 use super::definition::digest;
 use super::document::File;
 use super::harness::{Shared, harness, not_a_table, shared};
-use super::model::{Configuration, Harness, Notify};
+use super::model::{Configuration, Harness, Notify, Project};
 use super::neighbours::{Declaration, neighbours};
 use super::notify::notify;
 use super::profile::{Members, profiles};
@@ -117,13 +117,14 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     }
     found.extend(project_clashes(&all));
     found.extend(neighbours(&harnesses, &declared, inputs));
+    let projects =
+        all.iter().filter_map(|(_, one)| Some((one.file.file.clone(), one.project.clone()?))).collect();
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
-    let projects = all.iter().filter_map(|(_, shared)| Some(shared.project.as_ref()?.name.as_str()));
     let members = Members {
         harnesses: &harnesses,
         declared: &declared,
-        projects: projects.collect(),
+        projects: all.iter().filter_map(|(_, one)| Some(one.project.as_ref()?.name.as_str())).collect(),
         whole: files
             .iter()
             .zip(inputs)
@@ -146,15 +147,17 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     let diagnostics: Vec<Diagnostic> = found.into_iter().map(|(_, one)| one).collect();
     let failed = diagnostics.iter().any(|one| one.severity == Severity::Error);
     let files: Vec<Utf8PathBuf> = inputs.iter().map(|input| input.file.clone()).collect();
+    let sound = harnesses.clone();
     let configuration = (!failed).then_some(Configuration {
         daemon,
         harnesses,
         registry: Arc::clone(&registry),
         notify,
         profiles,
+        partial: false,
         files,
     });
-    Loaded { configuration, settings, diagnostics, sources }
+    Loaded { configuration, sound, projects, settings, diagnostics, sources }
 }
 
 /// Everything of each file but its harnesses.
@@ -169,7 +172,7 @@ fn shared_of<'a>(
         let mut note = |wrong: Vec<Diagnostic>| found.extend(wrong.into_iter().map(|one| (at, one)));
         note(tables::root(file));
         let project = match file.kind {
-            FileKind::Global => None,
+            FileKind::Global | FileKind::DropIn => None,
             FileKind::Project => {
                 let (project, wrong) = tables::project(file);
                 note(wrong);
@@ -203,6 +206,16 @@ fn duplicate(local: &str, place: &Place, first: &Place) -> Diagnostic {
         .related(first.clone(), "first declared here")
 }
 
+/// The mistake of a project whose name another one has.
+#[must_use]
+pub fn project_clash(project: &Project, place: Place, other: &Project, there: Place) -> Diagnostic {
+    let Project { name, root, .. } = project;
+    let message = format!("two projects are named `{name}`: `{}` and `{root}`", other.root);
+    Diagnostic::error(DUPLICATE_PROJECT, place, message)
+        .help("give one of them another `[project] name`")
+        .related(there, "the other project")
+}
+
 fn project_clashes(all: &[(usize, Shared<'_>)]) -> Found {
     let mut first: BTreeMap<&str, &Shared<'_>> = BTreeMap::new();
     let mut found = Vec::new();
@@ -216,14 +229,8 @@ fn project_clashes(all: &[(usize, Shared<'_>)]) -> Found {
             Some(_) => shared.file.value(&["project", "name"]),
             None => Place { file: shared.file.file.clone(), span: None },
         };
-        let (here, there) = (&shared.file.dir, &earlier.file.dir);
-        let message = format!("two projects are named `{}`: `{there}` and `{here}`", project.name);
-        found.push((
-            *at,
-            Diagnostic::error(DUPLICATE_PROJECT, place(shared), message)
-                .help("give one of them another `[project] name`")
-                .related(place(earlier), "the other project"),
-        ));
+        let Some(other) = &earlier.project else { continue };
+        found.push((*at, project_clash(project, place(shared), other, place(earlier))));
     }
     found
 }

@@ -16,7 +16,7 @@ use crate::base::{HarnessName, Outcome};
 use crate::lifecycle::RestartPolicy;
 use crate::schedule::{CatchUp, Overlap, Schedule};
 
-/// A whole, valid configuration: the unit that the daemon applies.
+/// A valid configuration: what the daemon applies.
 #[derive(Debug, Clone)]
 pub struct Configuration {
     /// The daemon's own settings.
@@ -29,6 +29,8 @@ pub struct Configuration {
     pub notify: Option<Arc<Notify>>,
     /// The groups of harnesses by their names.
     pub profiles: BTreeMap<String, Profile>,
+    /// Whether something that was to be in it is not, since its files were refused and no good ones are known.
+    pub partial: bool,
     /// Every file that was read, as it was named.
     pub files: Vec<Utf8PathBuf>,
 }
@@ -56,6 +58,8 @@ pub struct DaemonSettings {
     pub skill_max_files: u64,
     /// Bound of bytes a skill.
     pub skill_max_bytes: u64,
+    /// The directories of projects whose harnesses are the daemon's, too (CFG-5).
+    pub projects: Vec<Utf8PathBuf>,
 }
 
 impl Default for DaemonSettings {

@@ -11,7 +11,9 @@ use toml_edit::{Item, TableLike};
 
 use super::FileKind;
 use super::checks::not_supported_yet;
-use super::codes::{BAD_ADAPTER, BAD_NAME, GLOBAL_ONLY, PROJECT_ONLY, UNKNOWN_KEY, UNKNOWN_TABLE};
+use super::codes::{
+    BAD_ADAPTER, BAD_NAME, DROP_IN_ONLY, GLOBAL_ONLY, PROJECT_ONLY, UNKNOWN_KEY, UNKNOWN_TABLE,
+};
 use super::discover::sanitise;
 use super::document::File;
 use super::harness::not_a_table;
@@ -23,6 +25,9 @@ use crate::adapter::Registry;
 use crate::base::{Diagnostic, is_name, nearest};
 
 const BOTH: [&str; 2] = ["defaults", "harness"];
+/// Every table that some file may hold.
+const KNOWN: [&str; 8] =
+    ["defaults", "harness", "daemon", "adapter", "profile", "gateway", "notify", "project"];
 const GLOBAL: [&str; 5] = ["daemon", "adapter", "profile", "gateway", "notify"];
 /// Tables of the global file whose behaviour does not exist yet.
 const LATER: [&str; 1] = ["gateway"];
@@ -32,7 +37,12 @@ pub(super) fn root(file: &File) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (name, item) in file.root() {
         let place = file.header(&[name]);
-        if BOTH.contains(&name) || (name == "project" && file.kind == FileKind::Project) {
+        if file.kind == FileKind::DropIn && name != "harness" && KNOWN.contains(&name) {
+            found.push(
+                Diagnostic::error(DROP_IN_ONLY, place, format!("`[{name}]` may not stand in a drop-in"))
+                    .help("a drop-in holds `[harness.NAME]` tables only: move it to the global file"),
+            );
+        } else if BOTH.contains(&name) || (name == "project" && file.kind == FileKind::Project) {
             // Read in its own place.
         } else if GLOBAL.contains(&name) && file.kind == FileKind::Project {
             found.extend(headers(file, name, item).into_iter().map(|(shown, place)| {
@@ -77,12 +87,13 @@ fn headers(file: &File, name: &str, item: &Item) -> Vec<(String, crate::base::Pl
 fn unknown(file: &File, name: &str, item: &Item) -> Diagnostic {
     let shown = name.escape_debug();
     let place = file.header(&[name]);
-    let known = BOTH.iter().chain(match file.kind {
-        FileKind::Global => GLOBAL.as_slice(),
-        FileKind::Project => &["project"],
-    });
+    let known = match file.kind {
+        FileKind::Global => [BOTH.as_slice(), &GLOBAL].concat(),
+        FileKind::DropIn => vec!["harness"],
+        FileKind::Project => [BOTH.as_slice(), &["project"]].concat(),
+    };
     if item.is_table_like() || item.is_array_of_tables() {
-        let near = nearest(name, known.clone().copied());
+        let near = nearest(name, known.iter().copied());
         let help = match near.first() {
             Some(near) => format!("did you mean `{near}`?"),
             None => "a harness stands in `[harness.NAME]`".to_owned(),

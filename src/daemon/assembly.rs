@@ -26,6 +26,7 @@ use crate::host::timer::WallTimer;
 use crate::host::tree::Family;
 use crate::host::{clock, entropy, files, limits, memory, tree};
 use crate::launch::Surroundings;
+use crate::loader::InForce;
 use crate::skills::Bounds;
 use crate::store::Store;
 use crate::supervisor::Supervisor;
@@ -121,9 +122,12 @@ pub(super) fn assemble(
             state: ConfigState::Ok,
             watch: settings.watch,
             diagnostics: Vec::new(),
+            in_force: InForce::default(),
+            registered: Vec::new(),
+            projects: Vec::new(),
+            watched: Vec::new(),
         },
         removed: Vec::new(),
-        remembered: None,
         options: options.clone(),
         restart_needed: Vec::new(),
         reload_running: None,

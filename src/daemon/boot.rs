@@ -18,7 +18,7 @@ use super::lost::{close_lost, end_forgotten};
 use super::signals::tell_manager;
 use super::state::Daemon;
 use crate::base::version;
-use crate::config::{DaemonSettings, Loaded};
+use crate::config::DaemonSettings;
 use crate::host::console::Console;
 use crate::host::files::{self, Places};
 use crate::host::lock::DirLock;
@@ -26,7 +26,7 @@ use crate::host::logs;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
 use crate::host::{handover, memory, notify, tree};
-use crate::loader::{self, Selection};
+use crate::loader::{self, InForce, Reading, Request, Selection, read_units};
 use crate::store::{Store, StoreError};
 use crate::supervisor::{Event, Remembered};
 use crate::wire::ConfigState;
@@ -120,6 +120,7 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
         warn!(processes = errands, "commands of an earlier daemon, or of a `harnessd once`, are killed");
     }
     let remembered = remembered(&store)?;
+    let registered = store.projects()?;
     let listener = Listener::bind(&socket_path)?;
     let mut daemon = assemble(&event_loop, options, home, state, &settings, store, locks)?;
     daemon.console = Some(console.clone());
@@ -132,9 +133,17 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
         daemon.backlog = lost;
         daemon.keep_waiting(&cause);
     }
+    daemon.config.registered = registered.clone();
     daemon.listen(listener)?;
     register(&mut daemon)?;
-    daemon.boot(loaded, remembered);
+    let request = Request {
+        selection: options.selection.clone(),
+        registered,
+        raise: Vec::new(),
+        in_force: InForce::default(),
+    };
+    let reading = read_units(request, &daemon.around.home, daemon.started_at);
+    daemon.boot(reading, remembered);
     daemon.tidy();
     daemon.take_up_transcripts();
     daemon.watch_files();
@@ -194,24 +203,21 @@ fn forgetful(store: &Store, state: &Utf8Path) -> Result<Option<String>, DaemonEr
 }
 
 impl Daemon {
-    /// Puts the first configuration in force, or says why there is none.
-    fn boot(&mut self, loaded: Loaded, remembered: Remembered) {
-        self.note_diagnostics(&loaded);
-        match loaded.configuration {
-            Some(configuration) => {
-                if configuration.files.is_empty() {
-                    self.say_unconfigured();
-                }
-                self.take_over(&configuration);
-                self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
-                self.say_profile_trouble();
-            }
-            None => {
-                self.config.state = ConfigState::Rejected;
-                error!("the configuration has errors: nothing of it is in force; mend it and reload");
-                self.remembered = Some(remembered);
-            }
+    /// Puts the first configuration in force: what is refused of it contributes nothing.
+    fn boot(&mut self, reading: Reading, remembered: Remembered) {
+        if !reading.global_accepted {
+            error!("the configuration has errors: nothing of it is in force; mend it and reload");
         }
+        for project in reading.projects.iter().filter(|project| !project.accepted) {
+            error!(file = %project.file, "the project has errors: nothing of it is in force; mend it and reload");
+        }
+        let configuration = self.take_in(reading);
+        if configuration.files.is_empty() && self.config.state == ConfigState::Ok {
+            self.say_unconfigured();
+        }
+        self.take_over(&configuration);
+        self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
+        self.say_profile_trouble();
     }
 
     /// Tells systemd that the loop turns, when it asked to be told.

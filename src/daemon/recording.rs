@@ -82,7 +82,9 @@ impl Daemon {
         // intents, but the backlog may speak of harnesses that are gone: it comes first, to be overruled.
         let (open, settled): (Vec<_>, Vec<_>) = self.supervisor.known().into_iter().partition(is_start);
         let later = self.backlog.iter().filter(|record| !is_start(record) && !is_progress(record)).cloned();
-        let records: Vec<Record> = open.into_iter().chain(later).chain(settled).map(whole).collect();
+        let projects = self.config.registered.iter().cloned().map(Record::ProjectUp);
+        let records = open.into_iter().chain(later).chain(settled).chain(projects).map(whole);
+        let records: Vec<Record> = records.collect();
         store.commit(&records)?;
         self.store = store;
         let trails = self.following.start_over();

@@ -4,16 +4,18 @@ use std::io;
 use std::sync::Arc;
 
 use calloop::PostAction;
+use camino::Utf8PathBuf;
 use tracing::{error, info, warn};
 
+use super::projects::Readers;
 use super::signals::tell_manager;
 use super::source::{not_taken, readable};
 use super::state::Daemon;
-use crate::base::{HarnessName, Severity, json_one};
-use crate::config::{Configuration, Loaded};
+use crate::base::{Diagnostic, HarnessName, Severity, json_one};
+use crate::config::{Configuration, drop_in_dir, is_drop_in};
 use crate::host::watch::Watcher;
 use crate::host::{memory, notify};
-use crate::loader::Selection;
+use crate::loader::{Reading, Request, Selection};
 use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
 use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
@@ -21,57 +23,101 @@ use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
 impl Daemon {
     /// Asks a worker to read the files; `ticket` is told the result.
     pub(super) fn reload(&mut self, ticket: Option<Ticket>) {
+        self.read_for(Readers { reloads: ticket.into_iter().collect(), ..Readers::default() });
+    }
+
+    /// Asks a worker to read the files, at once or when it has done so for others.
+    pub(super) fn read_for(&mut self, readers: Readers) {
         tell_manager(notify::reloading());
-        match (&mut self.reload_running, &mut self.reload_next) {
-            (None, _) => {
-                self.reload_running = Some(ticket.into_iter().collect());
-                self.workers.load(self.config.selection.clone(), Arc::clone(&self.around));
-            }
-            (Some(_), Some(next)) => next.extend(ticket),
-            (Some(_), next @ None) => *next = Some(ticket.into_iter().collect()),
+        match (&self.reload_running, &mut self.reload_next) {
+            (None, _) => self.begin_reading(readers),
+            (Some(_), Some(next)) => next.join(readers),
+            (Some(_), next @ None) => *next = Some(readers),
         }
     }
 
-    /// Applies what was read, or keeps what is in force.
-    pub(super) fn loaded(&mut self, loaded: Loaded) {
-        let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-        self.note_diagnostics(&loaded);
-        let result = match loaded.configuration {
-            Some(configuration) => {
-                self.put_in_force(Arc::new(configuration));
-                Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics}))
+    fn begin_reading(&mut self, readers: Readers) {
+        let raise = readers.ups.iter().map(|(_, file)| file.clone()).collect();
+        self.reload_running = Some(readers);
+        self.workers.load(self.request(raise), Arc::clone(&self.around));
+    }
+
+    fn request(&self, raise: Vec<Utf8PathBuf>) -> Request {
+        Request {
+            selection: self.config.selection.clone(),
+            registered: self.config.registered.clone(),
+            raise,
+            in_force: self.config.in_force.clone(),
+        }
+    }
+
+    /// Applies what was read; of what is refused the last good definition stays in force.
+    pub(super) fn loaded(&mut self, read: Result<Reading, String>) {
+        let readers = self.reload_running.take().unwrap_or_default();
+        match read {
+            Ok(reading) => self.apply(reading, readers),
+            Err(trouble) => {
+                error!(trouble, "the configuration could not be read; what is in force stays so");
+                let error = ErrorBody::new(ErrorCode::Internal, trouble);
+                let ups = readers.ups.into_iter().map(|(ticket, _)| ticket);
+                let downs = readers.downs.into_iter().map(|(ticket, _)| ticket);
+                for ticket in readers.reloads.into_iter().chain(ups).chain(downs) {
+                    self.reply(ticket, Err(error.clone()));
+                }
             }
-            None => {
-                self.config.state = ConfigState::Rejected;
-                error!(errors, "configuration rejected; the last good one stays in force");
-                self.announce(EventKind::ConfigRejected { errors });
-                let message =
-                    format!("the configuration has {errors} errors; the last good one stays in force");
-                Err(ErrorBody::new(ErrorCode::ConfigInvalid, message)
-                    .help("run `harnessd validate` to see each with its place"))
-            }
-        };
+        }
         memory::trim();
         tell_manager(notify::ready("running"));
-        for ticket in self.reload_running.take().into_iter().flatten() {
-            self.reply(ticket, result.clone());
-        }
         if let Some(next) = self.reload_next.take() {
-            self.reload_running = Some(next);
-            self.workers.load(self.config.selection.clone(), Arc::clone(&self.around));
+            self.begin_reading(next);
         }
     }
 
-    /// Keeps the mistakes in what was read for whoever asks, and says each.
-    pub(super) fn note_diagnostics(&mut self, loaded: &Loaded) {
-        self.config.diagnostics =
-            loaded.diagnostics.iter().map(|one| json_one(one, &loaded.sources)).collect();
-        log_diagnostics(loaded);
+    fn apply(&mut self, reading: Reading, readers: Readers) {
+        self.register(&reading.asked);
+        let (errors, accepted) = (reading.errors(), reading.accepted());
+        if !accepted {
+            error!(errors, "configuration rejected; of what is rejected the last good one stays in force");
+            self.announce(EventKind::ConfigRejected { errors });
+        }
+        let refusal = (!accepted).then(|| rejection(&reading));
+        let (global_accepted, asked) = (reading.global_accepted, reading.asked.clone());
+        let configuration = Arc::new(self.take_in(reading));
+        if global_accepted || !self.supervisor.agrees_with(&configuration) {
+            self.put_in_force(configuration);
+        }
+        let told = refusal.map_or_else(
+            || Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics})),
+            Err,
+        );
+        for ticket in readers.reloads {
+            self.reply(ticket, told.clone());
+        }
+        for (ticket, file) in readers.ups {
+            match asked.iter().find(|one| one.file == file) {
+                Some(one) => self.tell_raised(ticket, one),
+                None => self.reply(ticket, Err(ErrorBody::new(ErrorCode::Internal, "it was not read"))),
+            }
+        }
+        for (ticket, leaving) in readers.downs {
+            self.tell_lowered(ticket, leaving);
+        }
+    }
+
+    /// Keeps what was read for the next reading and for whoever asks; what is to be in force is left.
+    pub(super) fn take_in(&mut self, reading: Reading) -> Configuration {
+        self.config.state = if reading.accepted() { ConfigState::Ok } else { ConfigState::Rejected };
+        let Reading { in_force, configuration, projects, diagnostics, sources, watched, .. } = reading;
+        self.config.diagnostics = diagnostics.iter().map(|one| json_one(one, &sources)).collect();
+        log_diagnostics(&diagnostics);
+        self.config.in_force = in_force;
+        self.config.projects = projects;
+        self.follow_files(watched);
+        configuration
     }
 
     /// Applies a configuration by difference to the one before it.
     pub(super) fn put_in_force(&mut self, configuration: Arc<Configuration>) {
-        self.config.state = ConfigState::Ok;
         if configuration.files.is_empty() && !self.config.files.is_empty() {
             self.say_unconfigured();
         }
@@ -82,10 +128,7 @@ impl Daemon {
         let removed: Vec<_> = removed.filter_map(|name| self.supervisor.harness(name).cloned()).collect();
         // Those of an earlier reload that are still stopping are among the names again.
         self.removed = removed;
-        match self.remembered.take() {
-            Some(remembered) => self.feed(Event::Boot { configuration, remembered }),
-            None => self.feed(Event::Configure(configuration)),
-        }
+        self.feed(Event::Configure(configuration));
         self.say_profile_trouble();
     }
 
@@ -131,9 +174,29 @@ impl Daemon {
         if !self.config.watch {
             return;
         }
-        if let Some(watcher) = watcher_of(&self.config.selection) {
+        if let Some(watcher) = watcher_of(&self.config.selection, self.config.watched.clone()) {
             self.watch_by(watcher);
         }
+    }
+
+    /// Watches also what has come to be read, and only what still is.
+    fn follow_files(&mut self, watched: Vec<Utf8PathBuf>) {
+        if self.config.watched == watched {
+            return;
+        }
+        let before = std::mem::replace(&mut self.config.watched, watched);
+        self.watch_besides(&before);
+    }
+
+    /// Has what is to be watched watched, if that is more or less than these files.
+    pub(super) fn watch_besides(&mut self, before: &[Utf8PathBuf]) {
+        let watched = self.config.watched.clone();
+        let Some(watcher) = self.watcher.as_mut().filter(|_| watched != before) else { return };
+        if let Err(cause) = watcher.watch(watched) {
+            warn!(%cause, "some changed files are not noticed; use `harnessd reload`");
+        }
+        // What changed between its reading and its being watched is read now.
+        self.reload(None);
     }
 
     /// Listens to what watches the configuration's files.
@@ -168,17 +231,43 @@ impl Daemon {
 }
 
 /// What watches the configuration's files; without it they are read when that is asked for.
-pub(super) fn watcher_of(selection: &Selection) -> Option<Watcher> {
+pub(super) fn watcher_of(selection: &Selection, files: Vec<Utf8PathBuf>) -> Option<Watcher> {
     let watching = Watcher::new().and_then(|mut watcher| {
-        watcher.watch(selection.watched())?;
+        watcher.watch(files)?;
+        watcher.watch_whole(drop_in_dir(&selection.global.file), is_drop_in)?;
         Ok(watcher)
     });
     watching.map_err(|cause| warn!(%cause, "changed files are not noticed; use `harnessd reload`")).ok()
 }
 
+/// What is told to whoever asked for a reading of which something is refused.
+fn rejection(reading: &Reading) -> ErrorBody {
+    let errors = reading.errors();
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let refused = reading.projects.iter().filter(|project| !project.accepted);
+    let names: Vec<String> = refused
+        .map(|project| format!("`{}`", project.name.as_deref().unwrap_or(project.file.as_str())))
+        .collect();
+    let message = match reading.global_accepted {
+        false => format!("the configuration has {errors} errors; the last good one stays in force"),
+        true => format!(
+            "project{} {} ha{} {errors} error{}; the last good definition stays in force",
+            plural(names.len()),
+            names.join(", "),
+            if names.len() == 1 { "s" } else { "ve" },
+            plural(errors)
+        ),
+    };
+    let help = match reading.global_accepted {
+        false => "run `harnessd validate` to see each with its place",
+        true => "`harnessd status` shows each with its place",
+    };
+    ErrorBody::new(ErrorCode::ConfigInvalid, message).help(help)
+}
+
 /// Says each mistake in the daemon's log.
-fn log_diagnostics(loaded: &Loaded) {
-    for one in &loaded.diagnostics {
+fn log_diagnostics(diagnostics: &[Diagnostic]) {
+    for one in diagnostics {
         let (file, harness) = (&one.place.file, one.harness.as_deref().unwrap_or_default());
         match one.severity {
             Severity::Error => error!(code = one.code, %file, harness, "{}", one.message),

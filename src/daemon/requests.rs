@@ -1,7 +1,9 @@
 //! From a line on the control socket to the verb's own file, and what they share.
 
 mod describe;
+mod down;
 mod list;
+mod ps;
 mod reexec;
 mod reload;
 mod restart;
@@ -14,6 +16,7 @@ mod stop;
 mod subscribe;
 mod trajectories;
 mod trajectory;
+mod up;
 mod usage;
 mod use_profile;
 
@@ -74,6 +77,9 @@ impl Daemon {
                 Ok(use_profile::answer(self, asked, name, exclusive, wait))
             }
             Op::Reload => reload::answer(self, asked),
+            Op::Up { file } => up::answer(self, asked, &file),
+            Op::Down { name, file } => down::answer(self, asked, name.as_deref(), file.as_deref()),
+            Op::Ps { file } => ps::answer(self, asked, file.as_deref()),
             Op::Reexec => reexec::answer(self, asked),
             Op::Runs { name, limit, failed, since } => {
                 runs::answer(self, asked, name.as_deref(), limit, failed, since.as_deref())

@@ -19,6 +19,7 @@ use super::handover::Handover;
 use super::inquiries::Waiting;
 use super::output::Output;
 use super::parking::Parking;
+use super::projects::Readers;
 use super::versions::Versions;
 use super::workers::Workers;
 use crate::base::{ExitStatus, Mono, Now, RunId, Wall};
@@ -33,10 +34,10 @@ use crate::host::timer::WallTimer;
 use crate::host::tree::Family;
 use crate::host::watch::Watcher;
 use crate::launch::{Conditions, Surroundings};
-use crate::loader::Selection;
+use crate::loader::{InForce, Selection, UnitState};
 use crate::store::Store;
-use crate::supervisor::{Effect, Event, Remembered, Supervisor, Ticket};
-use crate::wire::{ConfigState, ErrorBody, Record};
+use crate::supervisor::{Effect, Event, Supervisor, Ticket};
+use crate::wire::{ConfigState, ErrorBody, Record, RegisteredProject};
 
 /// How soon children that could not be listed are asked for again.
 const REAP_RETRY: Duration = Duration::from_millis(100);
@@ -88,6 +89,14 @@ pub(super) struct ConfigStatus {
     pub(super) state: ConfigState,
     pub(super) watch: bool,
     pub(super) diagnostics: Vec<Value>,
+    /// The last good definition of each unit.
+    pub(super) in_force: InForce,
+    /// The projects that `up` has registered, oldest first.
+    pub(super) registered: Vec<RegisteredProject>,
+    /// All projects as they were last read.
+    pub(super) projects: Vec<UnitState>,
+    /// The files whose change is noticed.
+    pub(super) watched: Vec<Utf8PathBuf>,
 }
 
 /// Where the reply to a ticket goes.
@@ -154,14 +163,12 @@ pub(super) struct Daemon {
     pub(super) around: Arc<Surroundings>,
     pub(super) config: ConfigStatus,
     /// Who waits for the reading in progress.
-    pub(super) reload_running: Option<Vec<Ticket>>,
+    pub(super) reload_running: Option<Readers>,
     /// Who asked after it had begun: the files are read once more for them.
-    pub(super) reload_next: Option<Vec<Ticket>>,
+    pub(super) reload_next: Option<Readers>,
     pub(super) watcher: Option<Watcher>,
     pub(super) signals: Signals,
     pub(super) listener: Option<Listener>,
-    /// What the store knew, until a first configuration is accepted.
-    pub(super) remembered: Option<Remembered>,
     pub(super) options: Options,
     /// Settings that changed and wait for a restart of the daemon.
     pub(super) restart_needed: Vec<&'static str>,

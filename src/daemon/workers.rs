@@ -17,6 +17,7 @@ use super::answers::{self, Answers};
 use super::effects::ends;
 use super::inquiries::{Asks, Desk, Fleet};
 use super::lost::closed;
+use super::projects::Shown;
 use super::sessions::Sought;
 use super::state::Daemon;
 use super::weighing::Placed;
@@ -25,10 +26,10 @@ use crate::config::Harness;
 use crate::host::signals::leave_to_the_loop;
 use crate::host::tree::Kin;
 use crate::launch::{Surroundings, workdir};
-use crate::loader::Selection;
+use crate::loader::Request;
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Subject};
-use crate::wire::{HarnessView, Record, Run};
+use crate::wire::{HarnessView, Record, RegisteredProject, Run};
 
 pub(super) use questions::Answer;
 use questions::Question;
@@ -122,8 +123,13 @@ impl Workers {
         self.ask(Question::Head { run, dir });
     }
 
-    pub(super) fn load(&mut self, selection: Selection, around: Arc<Surroundings>) {
-        self.ask(Question::Load { selection, around });
+    pub(super) fn load(&mut self, request: Request, around: Arc<Surroundings>) {
+        self.ask(Question::Load { request: Box::new(request), around });
+    }
+
+    /// Tells of the harnesses of projects whether the files of these say something else by now.
+    pub(super) fn compare(&mut self, ticket: Ticket, shown: Shown, registered: Vec<RegisteredProject>) {
+        self.ask(Question::Compare { ticket, shown, registered });
     }
 
     /// Removes logs of runs that are recorded no more, see [`sweep`].
@@ -241,7 +247,7 @@ impl Daemon {
             Answer::Withdrawn { .. } => {}
             Answer::Found { sought, found } => self.found(sought, found),
             Answer::Head { run, commit } => self.head_read(run, commit),
-            Answer::Loaded(loaded) => self.loaded(*loaded),
+            Answer::Loaded(read) => self.loaded(read.map(|reading| *reading)),
             Answer::Swept(Ok(0)) => {}
             Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),
             Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),

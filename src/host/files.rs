@@ -184,6 +184,14 @@ fn along(mut real: Utf8PathBuf, rest: &Utf8Path) -> Utf8PathBuf {
     real
 }
 
+/// The names in a directory; of one that is no UTF-8 what can be shown, under which nothing is found.
+///
+/// # Errors
+/// What the system says.
+pub fn names(dir: &Utf8Path) -> io::Result<Vec<String>> {
+    std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+}
+
 /// A descriptor that stands for nothing, to be given up when one is needed and none is left.
 ///
 /// # Errors

@@ -26,15 +26,22 @@ const MOST_LOOKS: usize = 5;
 pub struct Watcher {
     inotify: Inotify,
     files: BTreeSet<Utf8PathBuf>,
+    /// Directories of which every file counts whose name fits.
+    whole: BTreeMap<Utf8PathBuf, Fits>,
     /// What a name in a watched directory stands for.
     names: BTreeMap<i32, Directory>,
 }
+
+/// Whether a file of that name counts.
+pub type Fits = fn(&str) -> bool;
 
 #[derive(Debug)]
 struct Directory {
     watch: WatchDescriptor,
     path: PathBuf,
     entries: BTreeMap<OsString, BTreeSet<Utf8PathBuf>>,
+    /// The directories that were asked for as a whole and are this one.
+    whole: BTreeSet<Utf8PathBuf>,
 }
 
 impl Watcher {
@@ -44,7 +51,7 @@ impl Watcher {
     /// If the system has no watch left.
     pub fn new() -> io::Result<Self> {
         let inotify = Inotify::init(InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK)?;
-        Ok(Self { inotify, files: BTreeSet::new(), names: BTreeMap::new() })
+        Ok(Self { inotify, files: BTreeSet::new(), whole: BTreeMap::new(), names: BTreeMap::new() })
     }
 
     /// Watches exactly `files` from now on; they need not exist yet.
@@ -56,7 +63,16 @@ impl Watcher {
         self.rebuild()
     }
 
-    /// The files that may have changed since the last call.
+    /// Watches from now on also all files of a directory whose names fit, and where that directory is.
+    ///
+    /// # Errors
+    /// If the system has no watch left. What can be watched is.
+    pub fn watch_whole(&mut self, dir: Utf8PathBuf, fits: Fits) -> io::Result<()> {
+        self.whole.insert(dir, fits);
+        self.rebuild()
+    }
+
+    /// The files, and the directories that are watched as a whole, that may have changed since the last call.
     ///
     /// # Errors
     /// What the system says.
@@ -79,19 +95,22 @@ impl Watcher {
 
     fn note(&self, event: &InotifyEvent, changed: &mut BTreeSet<Utf8PathBuf>) {
         if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
-            changed.extend(self.files.iter().cloned());
+            changed.extend(self.files.iter().chain(self.whole.keys()).cloned());
             return;
         }
         let Some(directory) = self.names.get(&event.wd.as_raw()) else { return };
         let Some(name) = &event.name else {
             // The directory itself was moved, removed or unmounted.
-            changed.extend(directory.entries.values().flatten().cloned());
+            changed.extend(directory.entries.values().flatten().chain(&directory.whole).cloned());
             return;
         };
         if event.mask.contains(AddWatchFlags::IN_CREATE) && is_being_written(&directory.path.join(name)) {
             return;
         }
         changed.extend(directory.entries.get(name).into_iter().flatten().cloned());
+        let fits =
+            |dir: &&Utf8PathBuf| self.whole.get(*dir).is_some_and(|fits| fits(&name.to_string_lossy()));
+        changed.extend(directory.whole.iter().filter(fits).cloned());
     }
 
     /// Watches what the files' paths lead over now. What changes while this is
@@ -110,20 +129,32 @@ impl Watcher {
         outcome
     }
 
-    fn steps(&self) -> Vec<(Utf8PathBuf, PathBuf, OsString)> {
-        let each = self.files.iter();
-        each.flat_map(|file| steps(file).into_iter().map(|(path, name)| (file.clone(), path, name))).collect()
+    /// Directories and the names in them that count, each with what it counts for; no name: all.
+    fn steps(&self) -> Vec<(Utf8PathBuf, PathBuf, Option<OsString>)> {
+        let each = self.files.iter().chain(self.whole.keys());
+        let lead_there = |file: &Utf8PathBuf| {
+            let file = file.clone();
+            steps(&file).into_iter().map(move |(path, name)| (file.clone(), path, Some(name)))
+        };
+        let whole = self.whole.keys().filter(|dir| dir.is_dir());
+        let whole = whole.map(|dir| (dir.clone(), dir.clone().into_std_path_buf(), None));
+        each.flat_map(lead_there).chain(whole).collect()
     }
 
-    fn watch_exactly(&mut self, wanted: &[(Utf8PathBuf, PathBuf, OsString)]) -> io::Result<()> {
+    fn watch_exactly(&mut self, wanted: &[(Utf8PathBuf, PathBuf, Option<OsString>)]) -> io::Result<()> {
         let mut outcome = Ok(());
         let mut fresh: BTreeMap<i32, Directory> = BTreeMap::new();
         for (file, path, name) in wanted {
             match self.inotify.add_watch(path, watched()) {
                 Ok(watch) => {
-                    let new = || Directory { watch, path: path.clone(), entries: BTreeMap::new() };
-                    let directory = fresh.entry(watch.as_raw()).or_insert_with(new);
-                    directory.entries.entry(name.clone()).or_default().insert(file.clone());
+                    let directory = fresh.entry(watch.as_raw()).or_insert_with(|| {
+                        let (entries, whole) = (BTreeMap::new(), BTreeSet::new());
+                        Directory { watch, path: path.clone(), entries, whole }
+                    });
+                    match name {
+                        Some(name) => directory.entries.entry(name.clone()).or_default().insert(file.clone()),
+                        None => directory.whole.insert(file.clone()),
+                    };
                 }
                 // Gone since it was looked at: looking again will tell.
                 Err(Errno::ENOENT | Errno::ENOTDIR) => {}

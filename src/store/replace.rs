@@ -58,6 +58,7 @@ impl Store {
             store.open_runs()?;
             store.remembered()?;
             store.unsettled()?;
+            store.projects()?;
             Ok(store)
         };
         // Only what is there at a second look is damage: the first one may have met a moment without

@@ -11,11 +11,12 @@ use rusqlite::{Connection, OpenFlags, Row, Transaction};
 
 use super::account::{self, Progress};
 use super::error::StoreProblem;
+use super::projects;
 use super::rows;
 use super::schema::STEPS;
 use super::write::Turn;
 use crate::base::{HarnessName, RunId, Wall};
-use crate::wire::{Record, Run, Trail};
+use crate::wire::{Record, RegisteredProject, Run, Trail};
 
 /// Orders in which a table is read: each goes another way through the pages, so that what one of them
 /// cannot pass another may reach from behind.
@@ -28,6 +29,7 @@ pub(super) struct Salvage {
     pub(super) intents: BTreeMap<HarnessName, bool>,
     pub(super) firings: BTreeMap<HarnessName, (String, Wall)>,
     pub(super) windows: BTreeMap<String, Window>,
+    projects: Vec<RegisteredProject>,
     trails: BTreeMap<RunId, Trail>,
     profile: Option<String>,
     account: Progress,
@@ -79,6 +81,7 @@ pub(super) fn salvage(path: &Utf8Path) -> Salvage {
         found.windows.insert(row.get(0)?, window);
         Ok(())
     });
+    each(&connection, projects::SELECT, |row| projects::read(row).map(|one| found.projects.push(one)));
     each(&connection, "SELECT run, format, workdir, stores, session FROM trails", |row| {
         let trail = Trail {
             format: row.get(1)?,
@@ -153,6 +156,9 @@ impl Salvage {
         for (id, window) in self.windows {
             let Window { harness, adapter, workdir, started_at, ended_at } = window;
             statement.execute((id, harness, adapter, workdir, started_at, ended_at))?;
+        }
+        for project in self.projects {
+            turn.apply(&Record::ProjectUp(project))?;
         }
         for (run, trail) in self.trails {
             account::write_trail(transaction, run, &trail)?;

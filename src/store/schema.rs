@@ -27,6 +27,8 @@ const PLAUSIBLE: i64 = 1000;
 /// Version 3: where the transcripts of a run lie, what was read of them and how far, what ties sessions to
 /// runs, and since when each harness is known. A call belongs to a session by number, as its store's path
 /// is long and calls are many; `written_at` and `read_at` say when a row was last of use.
+///
+/// Version 4: the projects that `up` has registered, with the text that it accepted (CFG-5).
 pub(super) const STEPS: &[&str] = &[
     "
     CREATE TABLE skill_sets (
@@ -175,6 +177,15 @@ pub(super) const STEPS: &[&str] = &[
         SELECT harness, coalesce((SELECT value FROM meta WHERE key = 'made_at'),
                                  CAST(unixepoch('subsec') * 1000000 AS INTEGER))
         FROM (SELECT harness FROM runs UNION SELECT harness FROM windows);
+",
+    "
+    CREATE TABLE projects (
+        file  TEXT NOT NULL PRIMARY KEY,
+        name  TEXT NOT NULL,
+        text  TEXT NOT NULL,
+        hash  TEXT NOT NULL,
+        up_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
 ",
 ];
 

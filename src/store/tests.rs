@@ -6,6 +6,7 @@ mod damage;
 mod facts;
 mod migrating;
 mod opening;
+mod projects;
 mod questions;
 mod records;
 mod rehearsal;

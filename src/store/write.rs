@@ -7,6 +7,7 @@ use rusqlite::{CachedStatement, Connection};
 
 use super::account;
 use super::error::StoreProblem;
+use super::projects;
 use super::rows;
 use crate::wire::{Launched, Record};
 
@@ -95,6 +96,8 @@ impl<'c> Turn<'c> {
                     .execute([harness.as_str()])?;
                 Ok(())
             }
+            Record::ProjectUp(project) => projects::put(connection, project),
+            Record::ProjectDown { file } => projects::remove(connection, file),
             Record::Intent { harness, wanted } => {
                 prepared(&mut self.intent, connection, INTENT)?.execute((harness.as_str(), wanted))?;
                 Ok(())

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a reload never touches a process of a harness that stays.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::message::{Effect, Remembered};
@@ -28,13 +29,33 @@ impl Supervisor {
         for (name, harness) in &first.harnesses {
             let slot = Slot::new(harness.clone(), last_runs.remove(name));
             self.slots.insert(name.clone(), Box::new(slot));
-            self.arm(name, turn);
-            if starts_at_boot(harness, self.is_enabled(harness), self.intents.get(name).copied()) {
-                self.drive(name, Order::Start(BOOT), turn);
-            } else if self.slots.get(name).is_some_and(|slot| was_parked(slot)) {
-                self.drive(name, Order::Park, turn);
-            }
+            self.set_off(name, harness, turn);
         }
+        if first.partial {
+            self.late = Some(last_runs);
+        } else {
+            self.forget_gone_schedules(turn);
+        }
+    }
+
+    /// The last runs of harnesses that still come as at boot, which do not cross a re-execution.
+    pub fn recall(&mut self, last_runs: BTreeMap<HarnessName, Run>) {
+        if let Some(late) = &mut self.late {
+            *late = last_runs;
+        }
+    }
+
+    /// Starts a harness of which nothing goes on yet if that was intended, or parks it again.
+    fn set_off(&mut self, name: &HarnessName, harness: &Harness, turn: &mut Turn) {
+        self.arm(name, turn);
+        if starts_at_boot(harness, self.is_enabled(harness), self.intents.get(name).copied()) {
+            self.drive(name, Order::Start(BOOT), turn);
+        } else if self.slots.get(name).is_some_and(|slot| was_parked(slot)) {
+            self.drive(name, Order::Park, turn);
+        }
+    }
+
+    fn forget_gone_schedules(&mut self, turn: &mut Turn) {
         let gone = self.firings.keys().filter(|name| !self.slots.contains_key(*name));
         for name in gone.cloned().collect::<Vec<_>>() {
             self.forget_schedule(&name, turn);
@@ -80,6 +101,9 @@ impl Supervisor {
                 self.add(name, harness, turn);
             }
         }
+        if !next.partial && self.late.take().is_some() {
+            self.forget_gone_schedules(turn);
+        }
     }
 
     /// Puts a definition in force; whether it differs in more than its place.
@@ -91,6 +115,13 @@ impl Supervisor {
 
     /// A new harness, or one that comes back while it is still being stopped.
     fn add(&mut self, name: HarnessName, harness: &Arc<Harness>, turn: &mut Turn) {
+        if !self.slots.contains_key(&name)
+            && let Some(late) = &mut self.late
+        {
+            let slot = Slot::new(harness.clone(), late.remove(&name));
+            self.slots.insert(name.clone(), Box::new(slot));
+            return self.set_off(&name, harness, turn);
+        }
         let slot =
             self.slots.entry(name.clone()).or_insert_with(|| Box::new(Slot::new(harness.clone(), None)));
         slot.harness = harness.clone();

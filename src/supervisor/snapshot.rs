@@ -39,6 +39,8 @@ pub struct Snapshot {
     offset: Option<i64>,
     /// The profile that was last used.
     profile: Option<String>,
+    /// Harnesses that were kept out of the first configuration still come as at boot.
+    late: bool,
 }
 
 /// See [`Slot`].
@@ -80,6 +82,7 @@ impl Supervisor {
                 .collect(),
             offset: self.offset,
             profile: self.profile.clone(),
+            late: self.late.is_some(),
         }
     }
 
@@ -101,6 +104,7 @@ impl Supervisor {
         fleet.firings =
             snapshot.firings.into_iter().map(|(name, (text, at))| (name, (text, Wall(at)))).collect();
         fleet.offset = snapshot.offset;
+        fleet.late = snapshot.late.then(BTreeMap::new);
         for handed in snapshot.slots {
             fleet.take_in(handed.revive(configuration));
         }

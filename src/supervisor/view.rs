@@ -53,6 +53,7 @@ impl Slot {
             next_firing: self.timer.as_ref().and_then(Timer::next),
             waiting: self.machine.waits().map(waiting),
             changed: self.changed(),
+            changed_since_up: None,
             description: harness.description.clone(),
             last_run: self.last_run.clone(),
         }

@@ -87,6 +87,26 @@ pub enum Op {
     Reload,
     /// Executes the program anew, in place: a newer version takes everything over.
     Reexec,
+    /// Registers a project, or accepts its file as it is now, and starts what is enabled in it.
+    Up {
+        /// Its file, absolute.
+        file: String,
+    },
+    /// Stops all of a registered project and forgets it; by its name or its file.
+    Down {
+        /// Its name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Its file, absolute.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+    },
+    /// The harnesses of projects.
+    Ps {
+        /// Only those of the project with this file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+    },
     /// Runs, newest first.
     Runs {
         /// Only of this harness.
@@ -187,6 +207,8 @@ pub enum ErrorCode {
     UnknownAdapter,
     /// No profile has that name.
     UnknownProfile,
+    /// No project has that name, or lies there.
+    UnknownProject,
     /// No run has that id.
     UnknownRun,
     /// No trajectory has that id.

@@ -3,6 +3,10 @@
 //! Invariant: one turn's records, in order, are one transaction; a record
 //! carries all that it changes, so applying it needs no earlier reading.
 
+use std::fmt;
+
+use camino::Utf8PathBuf;
+
 use super::trail::Trail;
 use super::view::{Run, RunSkill};
 use crate::base::{HarnessName, RunId, Wall};
@@ -28,6 +32,31 @@ pub struct Launched {
     pub git_before: Option<String>,
     /// Where its transcripts are to be found.
     pub trail: Option<Trail>,
+}
+
+/// A project that `up` has registered (CFG-5): what was accepted runs, whatever its file says by now.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RegisteredProject {
+    /// Its file, in a directory without symbolic links.
+    pub file: Utf8PathBuf,
+    /// Its name.
+    pub name: String,
+    /// What the file said.
+    pub text: String,
+    /// SHA-256 (hex) of that.
+    pub hash: String,
+    /// When it was accepted.
+    pub up_at: Wall,
+}
+
+impl fmt::Debug for RegisteredProject {
+    /// Without the text, which may hold what no log should.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, name, hash, up_at, text: _ } = self;
+        let mut shown = f.debug_struct("RegisteredProject");
+        shown.field("file", file).field("name", name).field("hash", hash).field("up_at", up_at);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// One fact for the state store.
@@ -83,5 +112,12 @@ pub enum Record {
     Profile {
         /// Its name.
         name: String,
+    },
+    /// A project was registered, or its file accepted anew.
+    ProjectUp(RegisteredProject),
+    /// A project is registered no more.
+    ProjectDown {
+        /// Its file.
+        file: Utf8PathBuf,
     },
 }

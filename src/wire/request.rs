@@ -82,6 +82,9 @@ const OPS: &[(&str, &[Field])] = &[
     ("use-profile", USE_PROFILE),
     ("reload", &[]),
     ("reexec", &[]),
+    ("up", &[needed("file", Kind::Text)]),
+    ("down", &[optional("name", Kind::Text), optional("file", Kind::Text)]),
+    ("ps", &[optional("file", Kind::Text)]),
     (
         "runs",
         &[

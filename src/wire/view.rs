@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::project::ProjectView;
 use crate::base::{HarnessName, Outcome, RunId, State, Trigger, Wall};
 
 /// A skill that was in force during a run.
@@ -212,6 +213,9 @@ pub struct HarnessView {
     pub waiting: Option<Waiting>,
     /// Whether the running process has an older definition.
     pub changed: bool,
+    /// Whether the file of its project says something else than what `up` has accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_since_up: Option<bool>,
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -418,6 +422,9 @@ pub struct StatusView {
     /// The profile in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The projects whose harnesses are this daemon's, too.
+    #[serde(default)]
+    pub projects: Vec<ProjectView>,
     /// How many harnesses are in each state; states with none are left out.
     pub harnesses: BTreeMap<State, usize>,
     /// What needs a person.

@@ -17,6 +17,7 @@ mod outcomes;
 mod output;
 mod parking;
 mod profiles;
+mod projects;
 mod receipts;
 mod records;
 mod reexec;

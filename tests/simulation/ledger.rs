@@ -109,6 +109,7 @@ impl Ledger {
                     self.last_runs.insert(run.harness.clone(), run.clone());
                 }
             }
+            Record::ProjectUp(_) | Record::ProjectDown { .. } => panic!("the core knows of no registration"),
             Record::Intent { harness, wanted } => {
                 self.intents.insert(harness.clone(), *wanted);
             }

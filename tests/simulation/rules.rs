@@ -220,6 +220,7 @@ impl Rules {
 
     fn record(&mut self, record: &Record, shell: &Shell, now: Now) -> Verdict {
         match record {
+            Record::ProjectUp(_) | Record::ProjectDown { .. } => panic!("the core knows of no registration"),
             Record::RunLost(_) => panic!("the core closes no run as lost"),
             Record::RunStarted(run) => {
                 let new = self.queued.remove(&run.id) || self.recorded.insert(run.id);

@@ -338,6 +338,7 @@ impl World {
             },
             harnesses: harnesses.map(|(name, one)| (name.clone(), Arc::new(one.clone()))).collect(),
             registry: Registry::builtin(),
+            partial: false,
             notify: Some(Arc::new(Notify {
                 command: vec!["x".to_owned()],
                 on: HEARD.to_vec(),

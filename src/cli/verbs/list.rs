@@ -22,13 +22,17 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     let list: List = read(answer)?;
-    if list.harnesses.is_empty() {
-        out.line("no harness is configured")?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let rows: Vec<Vec<String>> = list.harnesses.iter().map(|one| row(one, out)).collect();
-    out.table(&["NAME", "AGENT", "STATE", "PID", "RESTARTS", "NEXT", "LAST"], &rows)?;
+    print(&list.harnesses, "no harness is configured", out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints harnesses for people, or what is to be said when there is none.
+pub(super) fn print(harnesses: &[HarnessView], none: &str, out: &mut Output) -> Result<(), Failure> {
+    if harnesses.is_empty() {
+        return out.line(none);
+    }
+    let rows: Vec<Vec<String>> = harnesses.iter().map(|one| row(one, out)).collect();
+    out.table(&["NAME", "AGENT", "STATE", "PID", "RESTARTS", "NEXT", "LAST"], &rows)
 }
 
 /// What it waits for, where its state does not say so.
@@ -43,7 +47,11 @@ fn waits(one: &HarnessView) -> &'static str {
 }
 
 fn row(one: &HarnessView, out: &Output) -> Vec<String> {
-    let changed = if one.changed { " (changed: restart to apply)" } else { "" };
+    let changed = match (one.changed, one.changed_since_up) {
+        (true, _) => " (changed: restart to apply)",
+        (false, Some(true)) => " (changed since up)",
+        (false, _) => "",
+    };
     // A firing ends a wait.
     let until = one.waiting.as_ref().and_then(|waiting| waiting.until);
     let next = until.into_iter().chain(one.next_firing).min();

@@ -151,7 +151,8 @@ impl Show<'_> {
     /// Whether only the answer of this harness's agent is wanted.
     fn quiet(&mut self, name: &HarnessName) -> bool {
         let context = self.context;
-        let configuration = self.configuration.get_or_insert_with(|| context.load().configuration);
+        // The bytes are shown in either case: what keeps a definition from being read is not this verb's to say.
+        let configuration = self.configuration.get_or_insert_with(|| context.whole().unwrap_or_default());
         let harness = configuration.as_ref().and_then(|found| found.harnesses.get(name));
         harness.is_some_and(|harness| harness.quiet())
     }

@@ -27,7 +27,7 @@ pub(in crate::cli) fn perform(
         .with_target(false)
         .with_ansi(false)
         .init();
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, &args.name)?;
     let name = harness.name.clone();
     let alone = Arc::new(just_once(&harness));

@@ -19,7 +19,7 @@ pub(in crate::cli) fn perform(
     args: &RunsArgs,
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let configuration = context.load().configuration;
+    let configuration = context.whole()?;
     let account = Account::open(context, configuration.as_ref(), false)?;
     let store = account.as_ref().map(|account| &account.store);
     let harness = args.name.as_deref().map(|name| known(context, store, name)).transpose()?;
@@ -48,7 +48,7 @@ pub(super) fn known(context: &Context, store: Option<&Store>, name: &str) -> Res
     let full = context.full_name(name)?;
     let recorded = store.map(Store::harnesses).transpose()?.unwrap_or_default();
     let mut known: BTreeSet<String> = recorded.into_iter().collect();
-    let declared = context.load().configuration;
+    let declared = context.whole()?;
     known.extend(declared.iter().flat_map(|found| found.harnesses.keys()).map(ToString::to_string));
     match HarnessName::parse(&full) {
         Ok(parsed) if known.contains(&full) => Ok(parsed),

@@ -57,7 +57,7 @@ fn next(context: &Context, args: &NextArgs, out: &mut Output) -> Result<ExitCode
 
 /// A harness of that name with a schedule, else an expression.
 fn resolve(context: &Context, what: &str) -> Result<(Schedule, Option<Tz>), Failure> {
-    let configuration = context.load().configuration;
+    let configuration = context.whole()?;
     let harness = configuration.as_ref().and_then(|found| context.harness(found, what).ok());
     if let Some(harness) = harness {
         let none = || Failure::Usage(format!("harness `{}` has no schedule", harness.name));

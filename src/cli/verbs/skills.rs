@@ -44,13 +44,13 @@ fn one(context: &Context, name: &str) -> Result<SkillsView, Failure> {
         Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
         Err(failure) => return Err(failure),
     }
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, name)?;
     Ok(skills_view(&harness, &context.surroundings(&configuration.daemon)))
 }
 
 fn all(context: &Context) -> Result<Vec<SkillsView>, Failure> {
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let around = context.surroundings(&configuration.daemon);
     Ok(configuration.harnesses.values().map(|harness| skills_view(harness, &around)).collect())
 }

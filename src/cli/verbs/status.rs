@@ -40,6 +40,13 @@ pub(in crate::cli) fn perform(
     for file in &status.config.files {
         out.line(&format!("  {file}"))?;
     }
+    for project in &status.projects {
+        let name = project.name.as_deref().unwrap_or("?");
+        let listed = if project.listed { "listed" } else { "up" };
+        let changed = if project.changed_since_up { ", changed since up" } else { "" };
+        let state = if project.state == ConfigState::Ok { "" } else { ", REJECTED" };
+        out.line(&format!("project {name}: {listed}{changed}{state} ({})", project.file))?;
+    }
     for one in &status.config.diagnostics {
         let text = |key: &str| one[key].as_str().unwrap_or_default();
         out.line(&format!(

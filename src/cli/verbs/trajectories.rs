@@ -17,7 +17,7 @@ pub(in crate::cli) fn perform(
     args: &TrajectoriesArgs,
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let account = Account::open(context, Some(&configuration), true)?;
     let store = account.as_ref().map(|account| &account.store);
     let wanted = Wanted {

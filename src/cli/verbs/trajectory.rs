@@ -21,7 +21,7 @@ pub(in crate::cli) fn perform(
     args: &TrajectoryArgs,
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let Some(account) = Account::open(context, Some(&configuration), true)? else {
         let message = format!("no trajectory has the id `{}`", args.session.escape_debug());
         return Err(ErrorBody::new(ErrorCode::UnknownSession, message).help("nothing has run yet").into());

@@ -16,7 +16,7 @@ pub(in crate::cli) fn perform(
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
     // It says in which zones the days are; a broken one costs no more than that.
-    let configuration = context.load().configuration;
+    let configuration = context.whole()?;
     let account = Account::open(context, configuration.as_ref(), true)?;
     let store = account.as_ref().map(|account| &account.store);
     let harness = args.name.as_deref().map(|name| known(context, store, name)).transpose()?;

@@ -55,7 +55,7 @@ fn the_kind_of_a_file_follows_from_its_place() {
     let kind = |file: &str| file_kind(Utf8Path::new(file), global, None);
     assert_eq!(kind("/c/harness.toml"), FileKind::Global);
     assert_eq!(kind("/c/./harness.toml"), FileKind::Global);
-    assert_eq!(kind("/c/harness.d/x.toml"), FileKind::Global);
+    assert_eq!(kind("/c/harness.d/x.toml"), FileKind::DropIn);
     assert_eq!(kind("/c/harness.d/deeper/x.toml"), FileKind::Project);
     assert_eq!(kind("/c/other.toml"), FileKind::Project);
     assert_eq!(file_kind(Utf8Path::new("/x"), None, None), FileKind::Project);

@@ -11,7 +11,7 @@ use tracing::{error, info, warn};
 
 use super::document::{Document, DocumentError, HandedLive};
 use crate::base::version;
-use crate::config::{Configuration, Loaded};
+use crate::config::Configuration;
 use crate::daemon::assembly::{assemble, new_loop, register};
 use crate::daemon::boot::{open_store, remembered};
 use crate::daemon::containment;
@@ -25,11 +25,10 @@ use crate::host::handover::inherit;
 use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
-use crate::host::{entropy, handover, signals};
-use crate::loader;
+use crate::host::{clock, entropy, handover, signals};
+use crate::loader::{InForce, Reading, Request, read_units};
 use crate::store::Store;
-use crate::supervisor::{Effect, Remembered, Supervisor};
-use crate::wire::ConfigState;
+use crate::supervisor::{Effect, Event, Remembered, Supervisor};
 
 /// A daemon that goes on where its predecessor left off, if there was one.
 pub(in crate::daemon) fn arrive(
@@ -61,12 +60,19 @@ fn take_over(
     let listener = document.listener.as_ref().map(Listener::resume).transpose();
     let listener = listener.map_err(lost("control socket"))?;
     let event_loop = new_loop()?;
-    // Before the files are read, so that no change is missed.
-    let watcher = watcher_of(&document.options.selection);
-    let loaded = loader::load_global(&document.options.selection, &document.home);
     let (store, trouble) = open_as_can_be(&document.state)?;
+    let mut selection = document.options.selection.clone();
+    selection.look_again();
+    // Before the files are read, so that no change is missed.
+    let seen = selection.watched();
+    let watcher = watcher_of(&selection, seen.clone());
+    let request =
+        Request { selection, registered: store.projects()?, raise: Vec::new(), in_force: InForce::default() };
+    let registered = request.registered.clone();
+    let reading = read_units(request, &document.home, clock::now().wall);
     let (home, state) = (document.home.clone(), document.state.clone());
-    let mut daemon = assemble(&event_loop, &document.options, home, state, &loaded.settings, store, locks)?;
+    let mut daemon = assemble(&event_loop, &document.options, home, state, &reading.settings, store, locks)?;
+    daemon.config.registered = registered;
     daemon.console = Some(console.clone());
     daemon.errands.owner = errand_owner(&document.state).unwrap_or_default();
     daemon.lock = Some(lock);
@@ -76,11 +82,12 @@ fn take_over(
     }
     register(&mut daemon)?;
     daemon.store_trouble = trouble;
-    daemon.resume(document, loaded);
+    daemon.resume(document, reading);
     daemon.contain(containment::establish());
     daemon.take_up_transcripts();
     if let Some(watcher) = watcher.filter(|_| daemon.config.watch) {
         daemon.watch_by(watcher);
+        daemon.watch_besides(&seen);
     }
     // The handlers stand: what came meanwhile is told by them now.
     signals::let_through().map_err(lost("signals"))?;
@@ -105,7 +112,7 @@ fn open_as_can_be(state: &Utf8Path) -> Result<(Store, Option<String>), DaemonErr
 
 impl Daemon {
     /// Takes what the predecessor knew, and puts the configuration in force by difference to its.
-    fn resume(&mut self, document: Document, loaded: Loaded) {
+    fn resume(&mut self, document: Document, reading: Reading) {
         self.started_at = document.started_at;
         self.next_event = document.last_event;
         self.next_ticket = document.last_ticket;
@@ -119,13 +126,15 @@ impl Daemon {
             self.tickets.insert(asker.ticket.0, client);
         }
         self.take_clients(document.clients, document.last_client);
-        self.note_diagnostics(&loaded);
-        let readable = loaded.configuration.is_some();
-        let configuration =
-            Arc::new(loaded.configuration.unwrap_or_else(|| loader::nothing(&loaded.settings)));
+        let readable = reading.global_accepted;
+        let configuration = Arc::new(self.take_in(reading));
         if document.booted {
             self.supervisor = Supervisor::restore(document.fleet, &configuration, entropy::seed());
         }
+        let remembered = remembered(&self.store).unwrap_or_else(|cause| {
+            error!(%cause, "what the store remembers cannot be read");
+            Remembered::default()
+        });
         let parked = self.supervisor.parked();
         self.parking.harnesses = document.logins;
         self.parking.harnesses.retain(|name, _| parked.iter().any(|harness| harness.name == *name));
@@ -140,16 +149,13 @@ impl Daemon {
             self.carried.push_back(Start { run, harness, trigger, session });
         }
         if !document.booted {
-            self.remembered = Some(remembered(&self.store).unwrap_or_else(|cause| {
-                error!(%cause, "what the store remembers cannot be read");
-                Remembered::default()
-            }));
-        }
-        if readable {
+            self.take_over(&configuration);
+            self.feed(Event::Boot { configuration, remembered });
+        } else if readable {
+            self.supervisor.recall(remembered.last_runs);
             self.put_in_force_anew(configuration);
         } else {
             // It was valid a moment ago, or this program would not have been executed.
-            self.config.state = ConfigState::Rejected;
             error!("the configuration has errors: what runs goes on; mend it and reload");
         }
         let answer = serde_json::json!({"version": version(), "before": document.head.version});
@@ -164,7 +170,7 @@ impl Daemon {
 
     /// A difference to what the predecessor had in force is a reload; without one nothing is to be told.
     fn put_in_force_anew(&mut self, configuration: Arc<Configuration>) {
-        if self.remembered.is_some() || !self.supervisor.agrees_with(&configuration) {
+        if !self.supervisor.agrees_with(&configuration) {
             self.put_in_force(configuration);
         } else {
             self.take_over(&configuration);

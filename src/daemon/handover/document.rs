@@ -70,6 +70,9 @@ pub(in crate::daemon) struct Document {
     pub(in crate::daemon) started_at: Wall,
     /// Whether a configuration is in force.
     pub(in crate::daemon) booted: bool,
+    /// The projects of which something is: a successor that cannot read one of them would end its runs.
+    #[serde(default)]
+    pub(in crate::daemon) projects: Vec<Utf8PathBuf>,
     pub(in crate::daemon) fleet: Snapshot,
     pub(in crate::daemon) family: Family,
     /// The lock of the state directory.

@@ -3,16 +3,17 @@
 //! Invariant: it touches nothing of what is there. After `execve` there is no way back, so only one that
 //! has read the state, the configuration and the store, and says so, is executed.
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::document::Document;
-use crate::base::{Severity, version};
+use crate::base::version;
 use crate::daemon::errands::End;
-use crate::host::entropy;
-use crate::loader;
-use crate::store::Store;
+use crate::host::{clock, entropy};
+use crate::loader::{InForce, Request, read_units};
+use crate::store::{Store, StoreProblem};
 use crate::supervisor::Supervisor;
+use crate::wire::RegisteredProject;
 
 /// The hidden verb that the new program is asked by.
 pub(super) const VERB: &str = "probe-handover";
@@ -33,14 +34,36 @@ pub struct Ready {
 /// Why not, in words.
 pub fn probe(document: &[u8]) -> Result<Ready, String> {
     let document = Document::read(document).map_err(|cause| cause.to_string())?;
-    let loaded = loader::load_global(&document.options.selection, &document.home);
-    let Some(configuration) = loaded.configuration else {
-        let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-        return Err(format!("the configuration has {errors} errors: `harnessd validate` shows them"));
+    let request = Request {
+        selection: document.options.selection,
+        registered: registered(&document.state)?,
+        raise: Vec::new(),
+        in_force: InForce::default(),
     };
-    let _fleet = Supervisor::restore(document.fleet, &configuration, entropy::seed());
+    let reading = read_units(request, &document.home, clock::now().wall);
+    if !reading.global_accepted {
+        let errors = reading.errors();
+        return Err(format!("the configuration has {errors} errors: `harnessd validate` shows them"));
+    }
+    let lost = |key: &&Utf8PathBuf| reading.projects.iter().any(|one| one.key == **key && !one.accepted);
+    if let Some(key) = document.projects.iter().find(lost) {
+        return Err(format!(
+            "{key} has errors, so that its last good definition would be lost: mend it first"
+        ));
+    }
+    let _fleet = Supervisor::restore(document.fleet, &reading.configuration, entropy::seed());
     rehearse(&document.state)?;
     Ok(Ready { takes_over: version().to_owned() })
+}
+
+/// The projects that `up` has registered; a store of before there were any has none.
+fn registered(state: &Utf8Path) -> Result<Vec<RegisteredProject>, String> {
+    match Store::open_read(state) {
+        Ok(Some(store)) => store.projects().map_err(|cause| cause.to_string()),
+        Ok(None) => Ok(Vec::new()),
+        Err(error) if error.problem == StoreProblem::Older => Ok(Vec::new()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn rehearse(state: &Utf8Path) -> Result<(), String> {

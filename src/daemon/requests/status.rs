@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Answer, json};
 use crate::base;
+use crate::daemon::projects::project_view;
 use crate::daemon::state::Daemon;
 use crate::wire::{Attention, ConfigView, StatusView};
 
@@ -22,6 +23,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
             diagnostics: daemon.config.diagnostics.clone(),
         },
         profile: daemon.supervisor.profile().map(str::to_owned),
+        projects: daemon.config.projects.iter().map(project_view).collect(),
         harnesses: states,
         attention: attention(daemon),
         problems: daemon.supervisor.problems(Daemon::now().wall),

@@ -8,10 +8,11 @@ use std::sync::{Arc, OnceLock};
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
-use crate::config::{Harness, Loaded, definition_json};
+use crate::base::{HarnessName, RunId, Wall};
+use crate::config::{Harness, definition_json};
 use crate::daemon::inquiries::{self, Asks, Desk, Fleet};
 use crate::daemon::lost::end_stale;
+use crate::daemon::projects::Shown;
 use crate::daemon::recording::sweep;
 use crate::daemon::requests::json;
 use crate::daemon::sessions::{Sought, find, prepare_in};
@@ -20,10 +21,10 @@ use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::tree::Kin;
 use crate::launch::{LaunchError, Prepared, Surroundings, shown_command, skills_view, withdraw_skills};
-use crate::loader::{self, Selection};
+use crate::loader::{Reading, Request, read_units};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
-use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, Run, Source};
+use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, RegisteredProject, Run, Source};
 
 /// What a worker is asked.
 pub(super) enum Question {
@@ -48,8 +49,13 @@ pub(super) enum Question {
         dir: Utf8PathBuf,
     },
     Load {
-        selection: Selection,
+        request: Box<Request>,
         around: Arc<Surroundings>,
+    },
+    Compare {
+        ticket: Ticket,
+        shown: Shown,
+        registered: Vec<RegisteredProject>,
     },
     Sweep {
         state: Utf8PathBuf,
@@ -104,7 +110,7 @@ pub(in crate::daemon) enum Answer {
         run: RunId,
         commit: Option<String>,
     },
-    Loaded(Box<Loaded>),
+    Loaded(Result<Box<Reading>, String>),
     Swept(Result<usize, String>),
     Told {
         ticket: Ticket,
@@ -133,14 +139,13 @@ impl Question {
             }
             Self::Head { run, .. } => Answer::Head { run: *run, commit: None },
             Self::Sweep { .. } => Answer::Swept(Err(trouble)),
-            Self::Load { selection, .. } => {
-                let place = Place { file: selection.global.file.clone(), span: None };
-                let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
-                Answer::Loaded(Box::new(Loaded { diagnostics: vec![one], ..Loaded::default() }))
-            }
+            Self::Load { .. } => Answer::Loaded(Err(trouble)),
             Self::Look { .. } => Answer::Looked(None),
             Self::Weigh { .. } => Answer::Weighed(Weighed::default()),
-            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } | Self::Inquire { ticket, .. } => {
+            Self::Skills { ticket, .. }
+            | Self::Describe { ticket, .. }
+            | Self::Compare { ticket, .. }
+            | Self::Inquire { ticket, .. } => {
                 Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
             }
         }
@@ -166,8 +171,12 @@ impl Question {
                 let commit = Repository::holding(&dir).as_ref().and_then(Repository::head);
                 Answer::Head { run, commit }
             }
-            Self::Load { selection, around } => {
-                Answer::Loaded(Box::new(loader::load_global(&selection, &around.home)))
+            Self::Load { request, around } => {
+                let reading = read_units(*request, &around.home, clock::now().wall);
+                Answer::Loaded(Ok(Box::new(reading)))
+            }
+            Self::Compare { ticket, shown, registered } => {
+                Answer::Told { ticket, result: json(&shown.compared(&registered)) }
             }
             Self::Sweep { state, elsewhere, before } => Answer::Swept(sweep(&state, &elsewhere, before)),
             Self::Skills { ticket, harness, around } => {

@@ -109,3 +109,24 @@ fn a_file_is_waited_for_though_its_directory_is_not_there() {
     fs::write(&file, "").unwrap();
     assert!(nothing_is_seen(&mut watcher));
 }
+
+/// CFG-2, CFG-10: of a directory that is watched as a whole every fitting name counts, new ones too, also once the
+/// directory is made, replaced or removed.
+#[test]
+fn a_whole_directory_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = base(&directory).join("harness.d");
+    let mut watcher = Watcher::new().unwrap();
+    watcher.watch_whole(dir.clone(), |name| name.ends_with(".toml")).unwrap();
+    assert!(nothing_is_seen(&mut watcher));
+    fs::create_dir(&dir).unwrap();
+    assert!(is_seen(&mut watcher, &dir));
+    fs::write(dir.join("one.toml"), "made").unwrap();
+    assert!(is_seen(&mut watcher, &dir));
+    fs::write(dir.join("README"), "made").unwrap();
+    assert!(nothing_is_seen(&mut watcher));
+    fs::remove_file(dir.join("one.toml")).unwrap();
+    assert!(is_seen(&mut watcher, &dir));
+    fs::rename(&dir, base(&directory).join("away")).unwrap();
+    assert!(is_seen(&mut watcher, &dir));
+}

@@ -8,7 +8,7 @@ use crate::correlate::Known;
 use crate::store::connect;
 use crate::store::{Progress, Replaced, RunQuery, Store, StoreProblem};
 use crate::trajectory::Format;
-use crate::wire::{Evidence, Record, Run};
+use crate::wire::{Evidence, Record, RegisteredProject, Run};
 
 const PAGE: usize = 4096;
 
@@ -30,6 +30,13 @@ pub(super) fn filled() -> (State, Vec<u8>) {
         records.push(Record::Fired { harness, expression: "@hourly".into(), at: Wall(n) });
     }
     records.push(Record::Profile { name: "night".into() });
+    records.push(Record::ProjectUp(RegisteredProject {
+        file: "/home/u/app/harness.toml".into(),
+        name: "app".to_owned(),
+        text: "[harness.x]\n".to_owned(),
+        hash: "00".to_owned(),
+        up_at: Wall(1),
+    }));
     store.commit(&records).unwrap();
     store.commit(&[account::spawned(201, Some(account::trail(Some("s-0"))))]).unwrap();
     let sessions: Vec<_> = (0..20).map(|n| format!("s-{n}")).collect();
@@ -135,7 +142,7 @@ fn a_flipped_version_loses_nothing() {
         let all = RunQuery { limit: 1000, ..RunQuery::default() };
         let (runs, remembered) = (before.runs(&all).unwrap(), before.remembered().unwrap());
         drop(before);
-        let version = 3 ^ (1_u32 << bit);
+        let version = 4 ^ (1_u32 << bit);
         state.raw().execute_batch(&format!("PRAGMA user_version = {}", version.cast_signed())).unwrap();
         match Store::open_or_replace(&state.dir) {
             Ok((store, replaced)) => {
@@ -145,7 +152,7 @@ fn a_flipped_version_loses_nothing() {
                 assert_eq!(store.remembered().unwrap(), remembered, "version {version}");
             }
             Err(error) => {
-                let newer = StoreProblem::Newer { found: version.into(), known: 3 };
+                let newer = StoreProblem::Newer { found: version.into(), known: 4 };
                 assert_eq!((error.problem, version < 1000), (newer, true));
             }
         }
@@ -247,6 +254,8 @@ fn what_can_be_read_is_kept() {
     assert_eq!(store.runs(&all), Ok(runs));
     assert_eq!(store.open_runs(), before.open_runs());
     assert_eq!(store.remembered(), before.remembered());
+    assert_eq!(store.projects(), before.projects());
+    assert_eq!(store.projects().unwrap().len(), 1);
     assert_eq!(store.run(&id(1).to_string()), before.run(&id(1).to_string()), "its window");
     let said = replaced.to_string();
     let StoreProblem::Damaged(problem) = &replaced.problem else { panic!("{said}") };

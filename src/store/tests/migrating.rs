@@ -16,7 +16,9 @@ use crate::trajectory::Format;
 use crate::wire::Record;
 
 /// The versions of which there are stores.
-const OLD: [usize; 2] = [1, 2];
+const OLD: [usize; 3] = [1, 2, 3];
+/// Those without trails.
+const TRAILLESS: [usize; 2] = [1, 2];
 
 fn data(version: usize, file: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/state/v{version}")).join(file)
@@ -59,8 +61,12 @@ fn rows(raw: &rusqlite::Connection) -> Vec<Vec<rusqlite::types::Value>> {
 /// Issues C and D: a store of an older version is brought up to date, and every row of it is there, whole.
 #[test]
 fn an_older_store_is_taken_over_whole() {
-    let claims = [1_796_054_093_764_468, 1_796_065_915_310_924];
-    let gone = ["01a22d2a-81b4-7000-9fa3-02664e77f4e8", "01a22dde-e848-7000-a04c-d51b5716184f"];
+    let claims = [1_796_054_093_764_468, 1_796_065_915_310_924, 1_796_079_013_438_254];
+    let gone = [
+        "01a22d2a-81b4-7000-9fa3-02664e77f4e8",
+        "01a22dde-e848-7000-a04c-d51b5716184f",
+        "01a22ea6-bb43-7000-ae40-86e8a9c03718",
+    ];
     for ((version, claim), gone) in OLD.into_iter().zip(claims).zip(gone) {
         let state = of_version(version);
         let before = rows(&state.raw());
@@ -91,7 +97,7 @@ fn an_older_store_is_taken_over_whole() {
 /// since their store was made or brought to version 2; there is nothing to be looked for.
 #[test]
 fn runs_of_older_stores_have_windows_without_stores() {
-    for version in OLD {
+    for version in TRAILLESS {
         let store = of_version(version).open();
         let facts = store.facts().unwrap();
         let nightly = facts.windows.iter().find(|window| window.harness == name("nightly")).unwrap();
@@ -117,7 +123,17 @@ fn a_migrated_store_has_the_shape_of_a_new_one() {
     }
 }
 
-/// Versions 1 and 2 are released: what made their stores stays as it was, to the byte.
+/// Version 3 knew where transcripts lie: so does what it becomes.
+#[test]
+fn trails_are_taken_over() {
+    let store = of_version(3).open();
+    let facts = store.facts().unwrap();
+    let nightly = facts.windows.iter().find(|window| window.harness == name("nightly")).unwrap();
+    assert_eq!(nightly.stores.len(), 1);
+    assert_eq!(store.projects(), Ok(Vec::new()), "nothing was registered yet");
+}
+
+/// Versions 1 to 3 are released: what made their stores stays as it was, to the byte.
 #[test]
 fn a_released_version_never_changes() {
     let old = of_version(1);
@@ -127,6 +143,8 @@ fn a_released_version_never_changes() {
     assert_eq!(shape(&made), shape(&old));
     made.raw().execute_batch(STEPS[1]).unwrap();
     assert_eq!(shape(&made), shape(&of_version(2)));
+    made.raw().execute_batch(STEPS[2]).unwrap();
+    assert_eq!(shape(&made), shape(&of_version(3)));
 }
 
 /// Issues C and D: a migration that a full disk stops leaves the older store as it was.

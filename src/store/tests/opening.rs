@@ -64,7 +64,7 @@ fn the_settings_of_the_store_are_in_force() {
     assert_eq!(number("cache_size"), -256);
     assert_eq!(number("mmap_size"), 0);
     assert_eq!(number("busy_timeout"), 2000);
-    assert_eq!(number("user_version"), 3);
+    assert_eq!(number("user_version"), 4);
 }
 
 /// Many processes may start at once: one makes the store, all of them find it.
@@ -231,7 +231,7 @@ fn a_newer_store_is_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "state store `{}`: its schema has version 7, this program knows versions up to 3",
+            "state store `{}`: its schema has version 7, this program knows versions up to 4",
             state.file()
         )
     );

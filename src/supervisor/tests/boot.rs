@@ -76,3 +76,29 @@ fn the_last_run_is_remembered() {
     let rig = Rig::boot_with([oneshot("a")], Remembered { last_runs, ..Remembered::default() });
     assert_eq!(rig.fleet.view(&name("a")).unwrap().last_run, Some(run));
 }
+
+fn refused(harnesses: impl IntoIterator<Item = Harness>) -> Arc<Configuration> {
+    Arc::new(Configuration { partial: true, ..Configuration::clone(&configuration(harnesses)) })
+}
+
+/// LIF-2, CFG-10: what a refused file keeps out of the first configuration comes as at boot when it is mended:
+/// by intent, with its last run, and its schedule has missed what fell due.
+#[test]
+fn what_was_refused_at_boot_comes_as_at_boot_later() {
+    let claim = (BTreeMap::from([(name("s"), ("@hourly".to_owned(), NOON))]), BTreeMap::new());
+    let remembered = Remembered { last_firings: claim.0, last_runs: claim.1, ..remembered("a", true) };
+    let mut rig = Rig::boot([]);
+    rig.fleet = Supervisor::new(5);
+    rig.tell(Event::Boot { configuration: refused([enabled("b")]), remembered });
+    assert_eq!(rig.launches(), [("b".to_owned(), Trigger::Boot, 1)]);
+    let forgets = |rig: &Rig| {
+        rig.effects.iter().any(|effect| matches!(effect, Effect::Record(Record::Disarmed { .. })))
+    };
+    assert!(!forgets(&rig), "what is owed is not forgotten");
+    rig.tell(Event::Configure(refused([enabled("b"), resident("a")])));
+    assert_eq!(rig.launches(), [("a".to_owned(), Trigger::Boot, 1)]);
+    assert!(!forgets(&rig));
+    rig.tell(Event::Configure(configuration([enabled("b"), resident("a"), resident("c")])));
+    assert_eq!(rig.launches(), [], "and what is new then is not intended");
+    assert!(forgets(&rig), "now it is known what is gone");
+}

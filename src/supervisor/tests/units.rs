@@ -111,7 +111,7 @@ fn subjects(rig: &Rig, effect: &Effect) -> Vec<HarnessName> {
             Record::Fired { harness, .. } | Record::Disarmed { harness } | Record::Intent { harness, .. } => {
                 vec![harness.clone()]
             }
-            Record::Profile { .. } => Vec::new(),
+            Record::Profile { .. } | Record::ProjectUp(_) | Record::ProjectDown { .. } => Vec::new(),
         },
         Effect::Emit(EventKind::ConfigReloaded { added, removed, changed }) => {
             [added, removed, changed].into_iter().flatten().cloned().collect()

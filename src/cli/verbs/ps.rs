@@ -1,0 +1,50 @@
+//! `ps`: the harnesses of the enclosing project, outside of one those of all projects.
+
+use std::process::ExitCode;
+
+use serde::Deserialize;
+
+use super::list::print;
+use super::read;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::loader::project_key;
+use crate::wire::{ConfigState, HarnessView, Op, ProjectView};
+
+#[derive(Deserialize)]
+struct Projects {
+    projects: Vec<ProjectView>,
+    harnesses: Vec<HarnessView>,
+}
+
+pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
+    let enclosing = context.selection.project.as_deref().filter(|_| !context.is_global());
+    let key = enclosing.and_then(|file| file.parent()).map(project_key);
+    let answer = context.call(Op::Ps { file: key.as_ref().map(ToString::to_string) })?;
+    if out.is_json() {
+        out.json(&answer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Projects { projects, harnesses } = read(answer)?;
+    for project in &projects {
+        let name = project.name.as_deref().unwrap_or("?");
+        let place = &project.file;
+        match (project.state, project.changed_since_up) {
+            (ConfigState::Rejected, _) => {
+                out.line(&format!("project `{name}` has errors: see `harnessd status` ({place})"))?
+            }
+            (ConfigState::Ok, true) => out.line(&format!(
+                "project `{name}` has changed since `up`: `harnessd up` applies it ({place})"
+            ))?,
+            (ConfigState::Ok, false) => {}
+        }
+    }
+    let none = match (key, projects.is_empty()) {
+        (Some(key), true) => format!("the project is not up: `harnessd up` registers it ({key})"),
+        (None, true) => "no project is up".to_owned(),
+        (_, false) => "no harness is declared".to_owned(),
+    };
+    print(&harnesses, &none, out)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,42 @@
+//! `up`: see its request's file for the rules.
+
+use std::process::ExitCode;
+
+use serde::Deserialize;
+
+use super::list::print;
+use super::read;
+use crate::cli::args::UpArgs;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::loader::project_key;
+use crate::wire::{HarnessView, Op, ProjectView};
+
+#[derive(Deserialize)]
+struct Up {
+    project: ProjectView,
+    harnesses: Vec<HarnessView>,
+}
+
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &UpArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let file = match &args.dir {
+        Some(dir) => project_key(&context.cwd.join(dir)),
+        None => context.enclosing_project()?,
+    };
+    let answer = context.call(Op::Up { file: file.to_string() })?;
+    if out.is_json() {
+        out.json(&answer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Up { project, harnesses } = read(answer)?;
+    let name = project.name.as_deref().unwrap_or_default();
+    let listed = if project.listed { " (it is listed in the global file)" } else { "" };
+    out.line(&format!("project `{name}` is up{listed}: {}", project.file))?;
+    print(&harnesses, "it declares no harness", out)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,225 @@
+//! The projects whose harnesses are the daemon's: registering and forgetting them (CFG-5).
+//!
+//! Invariant: a project is registered when its text was accepted, and forgotten at once; what follows from
+//! either is a reading like any other, and readings come one after the other.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::requests;
+use super::state::Daemon;
+use crate::base::{Diagnostic, HarnessName, State, nearest};
+use crate::loader::{Asked, Raised, UnitState, has_changed};
+use crate::supervisor::{Event, Ticket};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, HarnessView, ProjectView, Record, RegisteredProject};
+
+/// Who waits for a reading of the files.
+#[derive(Debug, Default)]
+pub(super) struct Readers {
+    /// Of all.
+    pub(super) reloads: Vec<Ticket>,
+    /// Of a project that is to be registered; its file.
+    pub(super) ups: Vec<(Ticket, Utf8PathBuf)>,
+    /// Of all but a project that was registered.
+    pub(super) downs: Vec<(Ticket, Leaving)>,
+}
+
+impl Readers {
+    pub(super) fn join(&mut self, other: Self) {
+        self.reloads.extend(other.reloads);
+        self.ups.extend(other.ups);
+        self.downs.extend(other.downs);
+    }
+}
+
+/// A project that is registered no more.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    name: String,
+    file: Utf8PathBuf,
+    harnesses: Vec<HarnessName>,
+}
+
+/// What `ps` shows.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Shown {
+    projects: Vec<ProjectView>,
+    harnesses: Vec<HarnessView>,
+}
+
+impl Shown {
+    /// With what the files of registered projects say by now.
+    pub(super) fn compared(mut self, registered: &[RegisteredProject]) -> Self {
+        for project in &mut self.projects {
+            let row = registered.iter().find(|row| row.file == project.file && !project.listed);
+            let Some(row) = row else { continue };
+            project.changed_since_up = has_changed(row);
+            let own = self.harnesses.iter_mut().filter(|one| one.project == project.name);
+            own.for_each(|one| one.changed_since_up = Some(project.changed_since_up));
+        }
+        self
+    }
+}
+
+/// A project as people are shown it.
+pub(super) fn project_view(unit: &UnitState) -> ProjectView {
+    ProjectView {
+        name: unit.name.clone(),
+        file: unit.file.to_string(),
+        listed: unit.listed,
+        state: if unit.accepted { ConfigState::Ok } else { ConfigState::Rejected },
+        changed_since_up: unit.changed,
+    }
+}
+
+impl Daemon {
+    /// Registers the project with this file, or accepts what that says now.
+    pub(super) fn raise(&mut self, ticket: Ticket, file: Utf8PathBuf) {
+        self.read_for(Readers { ups: vec![(ticket, file)], ..Readers::default() });
+    }
+
+    /// The file of a registered project.
+    pub(super) fn registered(
+        &self,
+        name: Option<&str>,
+        file: Option<&str>,
+    ) -> Result<Utf8PathBuf, ErrorBody> {
+        let meant = |unit: &&UnitState| {
+            name.map_or_else(|| file == Some(unit.key.as_str()), |name| unit.name.as_deref() == Some(name))
+        };
+        let units = self.config.projects.iter();
+        if let Some(unit) = units.clone().find(|unit| meant(unit) && unit.listed) {
+            let global = &self.config.selection.global.file;
+            let what = unit.name.as_deref().unwrap_or(unit.file.as_str());
+            let message = format!("project `{what}` is listed in the global file, and so it stays");
+            return Err(ErrorBody::new(ErrorCode::NotPermitted, message).help(format!(
+                "remove `{}` from `[daemon] projects` in {global}; `harnessd stop` stops its harnesses meanwhile",
+                unit.file.parent().unwrap_or(&unit.file)
+            )));
+        }
+        let rows = self.config.registered.iter();
+        let by_row = |row: &&RegisteredProject| {
+            name.map_or_else(|| file == Some(row.file.as_str()), |name| row.name == name)
+        };
+        let found = units
+            .clone()
+            .find(meant)
+            .map(|unit| &unit.key)
+            .or(rows.clone().find(by_row).map(|row| &row.file));
+        if let Some(key) = found.filter(|key| rows.clone().any(|row| row.file == **key)) {
+            return Ok(key.clone());
+        }
+        let what = name.or(file).unwrap_or_default();
+        let names = rows.map(|row| row.name.as_str());
+        let help = match nearest(what, names).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`harnessd ps` shows the projects".to_owned(),
+        };
+        let message = format!("no project that is up is `{}`", what.escape_debug());
+        Err(ErrorBody::new(ErrorCode::UnknownProject, message).help(help))
+    }
+
+    /// Forgets a registered project; its harnesses are stopped by the reading that follows.
+    pub(super) fn lower(&mut self, ticket: Ticket, file: &Utf8Path) {
+        self.config.registered.retain(|row| row.file != file);
+        self.commit(vec![Record::ProjectDown { file: file.to_owned() }]);
+        let unit = self.config.projects.iter().find(|unit| unit.key == file);
+        let name = unit.and_then(|unit| unit.name.clone()).unwrap_or_default();
+        let harnesses = self.supervisor.names().filter(|one| one.project() == Some(&name)).cloned().collect();
+        let leaving = Leaving { name, file: file.to_owned(), harnesses };
+        self.read_for(Readers { downs: vec![(ticket, leaving)], ..Readers::default() });
+    }
+
+    /// Keeps the texts that were accepted.
+    pub(super) fn register(&mut self, asked: &[Asked]) {
+        let rows = asked.iter().filter_map(|one| match &one.raised {
+            Raised::Registered(row) => Some(row.clone()),
+            Raised::Listed | Raised::Refused(_) => None,
+        });
+        let rows: Vec<RegisteredProject> = rows.collect();
+        self.config.registered.retain(|old| rows.iter().all(|row| row.file != old.file));
+        self.config.registered.extend(rows.iter().cloned());
+        self.commit(rows.into_iter().map(Record::ProjectUp).collect());
+    }
+
+    /// Tells who asked for it what became of a project.
+    pub(super) fn tell_raised(&mut self, ticket: Ticket, asked: &Asked) {
+        let Asked { file, key, raised } = asked;
+        if let Raised::Refused(found) = raised {
+            return self.reply(ticket, Err(refusal(file, found)));
+        }
+        let Some(unit) = self.config.projects.iter().find(|unit| unit.key == *key).cloned() else {
+            let error =
+                ErrorBody::new(ErrorCode::UnknownProject, "the project has been taken down meanwhile");
+            return self.reply(ticket, Err(error));
+        };
+        self.start_enabled(unit.name.as_deref());
+        let harnesses: Vec<_> = self.views().into_iter().filter(|one| one.project == unit.name).collect();
+        let project = requests::json(&project_view(&unit));
+        self.reply(ticket, project.map(|project| json!({"project": project, "harnesses": harnesses})));
+    }
+
+    /// Starts what is enabled in a project and was stopped; one-shots have had their run.
+    fn start_enabled(&mut self, project: Option<&str>) {
+        let rests = |one: &HarnessView| matches!(one.state, State::Stopped | State::Failed);
+        let due = self
+            .supervisor
+            .views()
+            .into_iter()
+            .filter(|one| one.project.as_deref() == project && one.enabled && !one.oneshot && rests(one));
+        let names: Vec<HarnessName> = due.map(|one| one.name).collect();
+        if !names.is_empty() {
+            self.next_ticket += 1;
+            // Nobody waits for this answer: `up` tells how each harness stands.
+            let ticket = Ticket(self.next_ticket);
+            self.feed(Event::Start { ticket, names, wait: false, session: None });
+        }
+    }
+
+    /// Tells who asked for it that a project is gone.
+    pub(super) fn tell_lowered(&mut self, ticket: Ticket, leaving: Leaving) {
+        let Leaving { name, file, harnesses } = leaving;
+        let become_of = |harness: HarnessName| -> Value {
+            let gone = self.supervisor.harness(&harness).is_none();
+            json!({"name": harness, "result": if gone { "stopped" } else { "stopping" }})
+        };
+        let harnesses: Vec<Value> = harnesses.into_iter().map(become_of).collect();
+        self.reply(ticket, Ok(json!({"project": {"name": name, "file": file}, "harnesses": harnesses})));
+    }
+
+    /// All harnesses, each with what was last seen of its project's file.
+    pub(super) fn views(&self) -> Vec<HarnessView> {
+        let mut views = self.supervisor.views();
+        for view in views.iter_mut().filter(|view| view.project.is_some()) {
+            let mut own = self.config.projects.iter().filter(|unit| unit.name == view.project);
+            view.changed_since_up = own.next().filter(|unit| !unit.listed).map(|unit| unit.changed);
+        }
+        views
+    }
+
+    /// What `ps` shows: one project, or all.
+    pub(super) fn shown_projects(&self, file: Option<&str>) -> Shown {
+        let meant = |unit: &&UnitState| file.is_none_or(|file| unit.key == file);
+        let units: Vec<&UnitState> = self.config.projects.iter().filter(meant).collect();
+        let own = |view: &HarnessView| {
+            let all = file.is_none() && view.project.is_some();
+            all || units.iter().any(|unit| unit.name.is_some() && unit.name == view.project)
+        };
+        let harnesses = self.views().into_iter().filter(own).collect();
+        Shown { projects: units.into_iter().map(project_view).collect(), harnesses }
+    }
+}
+
+fn refusal(key: &Utf8Path, found: &[Diagnostic]) -> ErrorBody {
+    let first = found.first().map_or("", |one| one.message.as_str());
+    let (message, code) = match found {
+        [one] if one.code == "harnessd::config::unreadable" => {
+            (format!("{key}: {first}"), ErrorCode::UnknownProject)
+        }
+        [_] => (format!("{key} has an error: {first}"), ErrorCode::ConfigInvalid),
+        _ => (format!("{key} has {} errors, the first: {first}", found.len()), ErrorCode::ConfigInvalid),
+    };
+    ErrorBody::new(code, message)
+        .help(format!("`harnessd validate '{key}'` shows each mistake with its place"))
+}
