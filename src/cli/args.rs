@@ -1,9 +1,13 @@
 //! The arguments of every verb: one definition for parsing, help and manual page.
 
+mod planning;
+
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
+
+pub(super) use planning::{CheckArgs, PlanArgs, SkillsArgs, SkillsVerb, SyncArgs};
 
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
@@ -67,6 +71,8 @@ pub(super) enum Verb {
     Validate(ValidateArgs),
     /// List the known agents and what each supports
     Agents,
+    /// Show what the next start of a harness would do, and do nothing
+    Plan(PlanArgs),
     /// Show the merged skills of harnesses: who won, who is shadowed
     Skills(SkillsArgs),
     /// List runs, newest first
@@ -175,13 +181,6 @@ pub(super) enum DiagnosticFormat {
     Short,
     /// One JSON object
     Json,
-}
-
-/// Arguments of `skills`.
-#[derive(Debug, Args)]
-pub(super) struct SkillsArgs {
-    /// The harness; none: all
-    pub(super) name: Option<String>,
 }
 
 /// Arguments of `runs`.

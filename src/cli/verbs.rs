@@ -5,6 +5,7 @@ pub(super) mod describe;
 pub(super) mod list;
 pub(super) mod logs;
 pub(super) mod once;
+pub(super) mod plan;
 pub(super) mod probe_handover;
 pub(super) mod reexec;
 pub(super) mod reload;

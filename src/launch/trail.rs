@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::draft;
 use super::environment::{Surroundings, agent_environment, text_of};
-use super::prepare;
 use crate::adapter::{Disk, Scene};
 use crate::config::{Harness, Work};
 use crate::correlate::Peer;
@@ -32,7 +32,7 @@ pub fn peer(harness: &Harness, around: &Surroundings) -> (Peer, Vec<String>) {
         Work::Command { args, .. } => args.as_slice(),
         Work::Prompt { .. } => &[],
     };
-    let (trail, warnings) = trail_of(harness, &env, args, &prepare::workdir(harness, around));
+    let (trail, warnings) = trail_of(harness, &env, args, &draft::workdir(harness, around));
     let peer = Peer {
         harness: harness.name.clone(),
         adapter: harness.adapter.id().to_owned(),
