@@ -115,7 +115,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         }
     }
     found.extend(project_clashes(&all));
-    found.extend(neighbours(&harnesses, &declared, inputs));
+    found.extend(neighbours(&harnesses, &declared, inputs, &surroundings.home));
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
     let settings = match files
