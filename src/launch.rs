@@ -11,6 +11,8 @@ mod error;
 mod plan;
 mod prepare;
 mod skills;
+#[cfg(test)]
+mod tests;
 mod trail;
 
 pub use beside::{Conditions, check_spec, notice_spec, version_spec};

@@ -16,6 +16,7 @@ mod once;
 mod outcomes;
 mod output;
 mod parking;
+mod planning;
 mod receipts;
 mod records;
 mod reexec;
