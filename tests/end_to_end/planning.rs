@@ -131,6 +131,11 @@ fn a_start_that_would_fail_is_foretold() {
     );
     home.write("prompt.md", "stand-in:say=hi\n");
     home.start_daemon();
+    let unknown = home.harnessd(&["plan", "lat"]);
+    assert_eq!(
+        (unknown.code, unknown.err.as_str()),
+        (1, "error: no harness is named `lat`\n  help: did you mean `late`?\n")
+    );
     fs::remove_file(home.path("prompt.md")).unwrap();
     let said = home.harnessd(&["plan", "late", "--json"]);
     let plan: Value = serde_json::from_str(&said.out).unwrap();
@@ -143,11 +148,6 @@ fn a_start_that_would_fail_is_foretold() {
     assert_eq!(plan["firings"].as_array().unwrap().len(), 5);
     let shown = home.harnessd(&["plan", "late"]);
     assert!(shown.out.contains(&format!("  its start would fail: {message}\nnext firings:\n")), "{shown:?}");
-    let unknown = home.harnessd(&["plan", "lat"]);
-    assert_eq!(
-        (unknown.code, unknown.err.as_str()),
-        (1, "error: no harness is named `lat`\n  help: did you mean `late`?\n")
-    );
 }
 
 /// RUN-6, SCH-6: the next five firings in the zone of the schedule and in UTC, with the delay of `jitter`;
