@@ -209,3 +209,12 @@ fn the_example_of_a_refusal_is_true() {
     let said = serde_json::to_string(&Reply::error(id.unwrap_or(0), error)).unwrap();
     assert_eq!(format!("← {said}"), reply);
 }
+
+/// SKL-13: every finding of `skills check` is documented.
+#[test]
+fn every_finding_about_a_skill_is_documented() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/skills.md")).unwrap();
+    let missing: Vec<_> =
+        harnessd::skills::CODES.iter().filter(|(code, _)| !page.contains(&format!("`{code}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/skills.md: {missing:?}");
+}

@@ -59,8 +59,7 @@ pub(super) fn lint(file: &Utf8Path, directory: &str, text: &str) -> Vec<Diagnost
         let message = "the file begins with a byte-order mark, and so not with `---`";
         found.push(Diagnostic::error(ENCODING, place(0..bom), message).help("save it as UTF-8 without one"));
     }
-    let head = body.floor_char_boundary(HEAD);
-    let yaml = match block(&body.as_bytes()[..head]) {
+    let yaml = match block(&body.as_bytes()[..body.len().min(HEAD)]) {
         Ok(yaml) => yaml,
         Err(cause) => {
             let first = bom..bom + body.lines().next().map_or(0, str::len);

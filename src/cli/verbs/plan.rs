@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::describe::words;
 use super::read;
 use super::skills::print_changes;
-use crate::base::{HarnessName, RunIds};
+use crate::base::{HarnessName, RunIds, harmless};
 use crate::cli::args::PlanArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -119,49 +119,52 @@ fn print(plan: &PlanView, out: &mut Output) -> Result<(), Failure> {
         Planner::Daemon => "in the daemon's environment",
         Planner::Caller => "in this environment: no daemon runs it",
     };
-    out.line(&format!("{} ({}), planned {whose}", plan.harness, plan.adapter))?;
+    say(out, &format!("{} ({}), planned {whose}", plan.harness, plan.adapter))?;
     match &plan.start {
-        PlannedStart::Fails { failure } => {
-            out.line(&format!("  its start would fail: {}", failure.message))?
-        }
+        PlannedStart::Fails { failure } => say(out, &format!("  its start would fail: {}", failure.message))?,
         PlannedStart::Executes(execution) => print_execution(execution, out)?,
     }
     if !plan.firings.is_empty() {
-        out.line("next firings:")?;
+        say(out, "next firings:")?;
     }
     for firing in &plan.firings {
         let delay = firing.delayed_until.map(|due| format!(", delayed until {}", due.rfc3339()));
-        out.line(&format!("  {} = {}{}", firing.local, firing.at.rfc3339(), delay.unwrap_or_default()))?;
+        say(out, &format!("  {} = {}{}", firing.local, firing.at.rfc3339(), delay.unwrap_or_default()))?;
     }
     Ok(())
 }
 
 fn print_execution(execution: &Execution, out: &mut Output) -> Result<(), Failure> {
-    out.line(&format!("  program: {}", execution.program))?;
-    out.line(&format!("  command: {}", words(&execution.command)))?;
-    out.line(&format!("  workdir: {}", execution.workdir))?;
+    say(out, &format!("  program: {}", execution.program))?;
+    say(out, &format!("  command: {}", words(&execution.command)))?;
+    say(out, &format!("  workdir: {}", execution.workdir))?;
     let input = match execution.stdin {
         PlannedInput::Nothing => "nothing",
         PlannedInput::Terminal => "its terminal",
         PlannedInput::Prompt => "the prompt",
     };
-    out.line(&format!("  standard input: {input}"))?;
+    say(out, &format!("  standard input: {input}"))?;
     let session = match execution.session {
         PlannedSession::New => "a new one",
         PlannedSession::Resumed => "its last one goes on (a start by hand begins a new one)",
     };
-    out.line(&format!("  session: {session}"))?;
-    out.line(&format!("  log: {}", execution.log))?;
-    out.line(&format!("  variables: {}", execution.environment.join(" ")))?;
+    say(out, &format!("  session: {session}"))?;
+    say(out, &format!("  log: {}", execution.log))?;
+    say(out, &format!("  variables: {}", execution.environment.join(" ")))?;
     match &execution.skills {
-        None => out.line("  skills: this agent takes none")?,
+        None => say(out, "  skills: this agent takes none")?,
         Some(skills) => print_changes(skills, out)?,
     }
     for document in &execution.documents {
-        out.line(&format!("  file for the agent: {document}"))?;
+        say(out, &format!("  file for the agent: {document}"))?;
     }
     for warning in &execution.warnings {
-        out.line(&format!("  warning: {warning}"))?;
+        say(out, &format!("  warning: {warning}"))?;
     }
     Ok(())
+}
+
+/// A line, whatever stands in the names of files.
+fn say(out: &mut Output, text: &str) -> Result<(), Failure> {
+    out.line(&harmless(text))
 }

@@ -6,6 +6,7 @@ mod sync;
 use std::process::ExitCode;
 
 use super::read;
+use crate::base::harmless;
 use crate::cli::args::{SkillsArgs, SkillsVerb};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -76,17 +77,13 @@ pub(super) fn print_changes(skills: &ProjectionView, out: &mut Output) -> Result
         ("left out", &skills.left_out),
     ];
     for (word, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
-        out.line(&format!("    {word}: {}", names.join(", ")))?;
+        out.line(&harmless(&format!("    {word}: {}", names.join(", "))))?;
     }
     for winner in &skills.shadowed {
         for copy in &winner.copies {
-            out.line(&format!(
-                "    {}: {} shadows {} [{}]",
-                winner.name,
-                winner.source,
-                copy.source,
-                word(&copy.rank)
-            ))?;
+            let rank = word(&copy.rank);
+            let text = format!("    {}: {} shadows {} [{rank}]", winner.name, winner.source, copy.source);
+            out.line(&harmless(&text))?;
         }
     }
     Ok(())

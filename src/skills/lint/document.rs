@@ -82,11 +82,16 @@ fn span(yaml: &str, location: Location) -> Range<usize> {
     let number = |found: u64| usize::try_from(found).unwrap_or(usize::MAX);
     let start = found.byte_offset().map_or_else(
         || offset(yaml, number(location.line()), number(location.column())),
-        |at| yaml.floor_char_boundary(number(at)),
+        |at| boundary(yaml, number(at)),
     );
-    let end = yaml.floor_char_boundary(start.saturating_add(found.byte_len().map_or(0, number)));
+    let end = boundary(yaml, start.saturating_add(found.byte_len().map_or(0, number)));
     let line = yaml.get(start..end.max(start)).and_then(|text| text.lines().next()).map_or(0, str::len);
     start..start + line
+}
+
+/// The last boundary of characters up to a byte.
+fn boundary(yaml: &str, at: usize) -> usize {
+    (0..=at.min(yaml.len())).rev().find(|at| yaml.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// The byte of a line and a column, both from 1; the column in characters.
