@@ -102,6 +102,11 @@ pub fn workdir(harness: &Harness, around: &Surroundings) -> Utf8PathBuf {
     harness.workdir.clone().unwrap_or_else(|| around.home.clone())
 }
 
+/// Whether a process can work in a directory.
+pub(super) fn enterable(workdir: &Utf8Path) -> Result<(), LaunchError> {
+    check_workdir(workdir).map_err(|cause| LaunchError::Workdir { cause: cause.to_string() })
+}
+
 /// Whether preparing reads so little that the loop may do it itself.
 #[must_use]
 pub fn is_quick(harness: &Harness) -> bool {
@@ -120,7 +125,7 @@ pub fn draft<'a>(
     session: Chosen,
 ) -> Result<Draft<'a>, LaunchError> {
     let workdir = workdir(harness, around);
-    check_workdir(&workdir).map_err(|cause| LaunchError::Workdir { cause: cause.to_string() })?;
+    enterable(&workdir)?;
     let mut warnings = Vec::new();
     let env_file = read_env_file(harness, &mut warnings)?;
     let skills = SkillsDraft::of(harness, around)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::draft::workdir;
+use super::draft::{enterable, workdir};
 use super::environment::{Surroundings, skill_facts};
 use super::error::LaunchError;
 use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
@@ -95,11 +95,15 @@ impl SkillsDraft {
 /// Projects the skills of a harness now, or tells what that would do (SKL-13).
 ///
 /// # Errors
-/// [`LaunchError::Skills`], when the target cannot be written.
+/// [`LaunchError`], when the target cannot be written, or its workdir is not there.
 pub fn sync_skills(harness: &Harness, around: &Surroundings, dry_run: bool) -> Result<SyncView, LaunchError> {
     let (skills, warnings) = match SkillsDraft::of(harness, around)? {
         None => (None, Vec::new()),
         Some(draft) => {
+            if draft.job.target.as_ref().is_some_and(|target| !target.private) {
+                // A directory that nobody made is not made for skills alone.
+                enterable(&workdir(harness, around))?;
+            }
             let (changes, warnings) = if dry_run {
                 (draft.preview.changes.clone(), draft.preview.warnings.clone())
             } else {

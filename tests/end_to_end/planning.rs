@@ -220,6 +220,11 @@ fn skills_are_projected_by_hand() {
         "plain (generic)\n  skills: this agent takes none\n"
     );
     assert_eq!(home.harnessd(&["skills", "sync", "b"]).code, 1);
+    fs::remove_dir_all(home.path("app")).unwrap();
+    let gone = home.harnessd(&["skills", "sync", "a"]);
+    assert_eq!((gone.code, gone.err), (1, format!("error: workdir `{}` does not exist\n", home.text("app"))));
+    fs::create_dir(home.path("app")).unwrap();
+    home.ok(&["skills", "sync", "a"]);
     let view = home.ok(&["skills", "a", "--json"]).json();
     assert_eq!(view["skills"][0]["state"], "projected");
 }
