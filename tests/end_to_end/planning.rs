@@ -187,7 +187,8 @@ fn the_next_firings_are_those_of_the_schedule() {
 #[test]
 fn skills_are_projected_by_hand() {
     let mut home = home(
-        "[harness.a]\nagent = \"codex\"\nworkdir = \"~/app\"\nskill_paths = [\"~/team\"]\n[harness.plain]\ncmd = \"true\"\n",
+        "[harness.a]\nagent = \"codex\"\nworkdir = \"~/app\"\nskill_paths = [\"~/team\"]\n[harness.plain]\ncmd = \"true\"\n\
+         [harness.sync]\ncmd = \"true\"\n",
     );
     skill(&home, "team", "ours", "team");
     skill(&home, "team", "taken", "team");
@@ -219,6 +220,8 @@ fn skills_are_projected_by_hand() {
         home.ok(&["skills", "sync", "plain"]).out,
         "plain (generic)\n  skills: this agent takes none\n"
     );
+    // A harness of that name is asked for so.
+    assert_eq!(home.ok(&["skills", "--", "sync"]).out, "sync (generic)\nskills: this agent takes none\n");
     assert_eq!(home.harnessd(&["skills", "sync", "b"]).code, 1);
     fs::remove_dir_all(home.path("app")).unwrap();
     let gone = home.harnessd(&["skills", "sync", "a"]);
