@@ -42,5 +42,5 @@ fn measure(root: Utf8PathBuf, work: &Utf8Path) -> Result<String, Box<dyn std::er
     let begun = Instant::now();
     let done = project(&job, &survey(&job))?;
     let took = begun.elapsed().as_nanos();
-    Ok(format!("{took} {} {}", done.written.len(), done.kept.len()))
+    Ok(format!("{took} {} {}", done.changes.written.len(), done.changes.kept.len()))
 }

@@ -74,6 +74,7 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Once(args) => verbs::once::perform(&context, args, out),
         Verb::Validate(args) => verbs::validate::perform(&context, args, out),
         Verb::Agents => verbs::agents::perform(&context, out),
+        Verb::Plan(args) => verbs::plan::perform(&context, args, out),
         Verb::Skills(args) => verbs::skills::perform(&context, args, out),
         Verb::Runs(args) => verbs::runs::perform(&context, args, out),
         Verb::Show(args) => verbs::show::perform(&context, args, out),

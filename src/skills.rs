@@ -1,19 +1,22 @@
 //! Skills: which ones a harness gets, and the copies that it gets of them.
 //!
 //! [`survey`] reads the roots and merges them, [`project`] makes the target
-//! hold exactly the merge, [`view`] shows both. Invariant: a source is only
+//! hold exactly the merge, [`preview`] tells what that would do, [`view`] shows all. Invariant: a source is only
 //! ever read, and whatever in a target is not ours is moved or left alone,
 //! never deleted.
 
 mod assess;
 mod build;
 mod cause;
+mod check;
 mod displace;
 mod execute;
 mod frontmatter;
+mod lint;
 mod manifest;
 mod merge;
 mod plan;
+mod preview;
 mod read;
 mod rename;
 mod roots;
@@ -34,9 +37,12 @@ use thiserror::Error;
 
 use crate::adapter::Hidden;
 use crate::base::HarnessName;
-use crate::wire::{ErrorCode, RootView, RunSkill, ShadowedSkill, SkillRank};
+use crate::wire::{ErrorCode, RootView, RunSkill, ShadowedSkill, SkillChanges, SkillRank};
 
+pub use check::{Checked, check};
 pub use execute::project;
+pub use lint::{CODES, UNREADABLE};
+pub use preview::preview;
 pub use roots::survey;
 pub use show::view;
 pub use warning::{Warning, WarningKind};
@@ -192,14 +198,17 @@ pub struct Projection {
     pub skills: Vec<RunSkill>,
     /// Everything odd: the survey's warnings and those of the projection.
     pub warnings: Vec<Warning>,
-    /// Names that were copied or replaced.
-    pub written: Vec<String>,
-    /// Names whose copies stayed as they were.
-    pub kept: Vec<String>,
-    /// Names whose copies went, entries of others in a private target included.
-    pub removed: Vec<String>,
-    /// Names that were left alone because somebody else holds them.
-    pub occupied: Vec<String>,
+    /// What became of each name.
+    pub changes: SkillChanges,
+}
+
+/// What a projection would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// Everything odd: the survey's warnings and those of the comparison with the target.
+    pub warnings: Vec<Warning>,
+    /// What would become of each name.
+    pub changes: SkillChanges,
 }
 
 /// Why the target does not hold the merged set. The start fails.

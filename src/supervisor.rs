@@ -36,6 +36,7 @@ use asks::Asks;
 use queue::Queue;
 use slot::Slot;
 
+pub use firing::upcoming;
 pub use message::{Effect, Event, Remembered, Rest, Ticket, Wish};
 pub use snapshot::{Remnant, Snapshot};
 

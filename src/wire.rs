@@ -6,6 +6,7 @@
 mod event;
 mod frame;
 mod message;
+mod plan;
 mod project;
 mod record;
 mod request;
@@ -17,6 +18,10 @@ mod view;
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
+pub use plan::{
+    Execution, PlanView, PlannedFiring, PlannedInput, PlannedSession, PlannedStart, Planner, ProjectionView,
+    Shadowing, SkillChanges, SyncView,
+};
 pub use project::ProjectView;
 pub use record::{Launched, Record, RegisteredProject};
 pub use request::decode_request;

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use harnessd::base::{Outcome, State, Trigger};
 use harnessd::trajectory::{Action, Kinship, What};
 use harnessd::wire::{
-    Description, ErrorBody, ErrorCode, Event, EventKind, Evidence, FiringsView, Op, Origin, Reply, RootState,
-    RunSkill, RunView, SkillRank, SkillState, StatusView, TrajectoriesView, UsageView, WaitingReason,
-    Welcome,
+    Description, ErrorBody, ErrorCode, Event, EventKind, Evidence, FiringsView, Op, Origin, PlanView,
+    PlannedInput, PlannedSession, Planner, Reply, RootState, RunSkill, RunView, SkillRank, SkillState,
+    StatusView, SyncView, TrajectoriesView, UsageView, WaitingReason, Welcome,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -87,6 +87,32 @@ fn used() -> Value {
     whole::<UsageView>(json!({"rows": [row], "total": usage()}))
 }
 
+fn projection() -> Value {
+    json!({"target": "/t", "private": true, "written": [], "kept": [], "removed": [], "occupied": [], "left_out": [],
+        "shadowed": [{"name": "a", "source": "/a", "copies": [{"source": "/b", "rank": "adapter"}]}]})
+}
+
+fn plan() -> Value {
+    let at = "2026-11-30T12:00:00.000Z";
+    let firings = json!([{"at": at, "local": at, "delayed_until": at}]);
+    let failure = json!({"code": "internal", "message": "m"});
+    let fails =
+        json!({"harness": "a", "adapter": "pi", "made_by": "daemon", "firings": [], "failure": failure});
+    let fails = whole::<PlanView>(fails);
+    let executes = whole::<PlanView>(
+        json!({"harness": "a", "adapter": "pi", "made_by": "daemon", "firings": firings,
+        "program": "/p", "command": [], "workdir": "/", "environment": [], "stdin": "nothing", "session": "new",
+        "log": "/l", "skills": projection(), "documents": [], "warnings": []}),
+    );
+    json!([fails, executes])
+}
+
+fn sync() -> Value {
+    whole::<SyncView>(
+        json!({"harness": "a", "adapter": "pi", "dry_run": true, "skills": projection(), "warnings": []}),
+    )
+}
+
 fn description() -> Value {
     let at = "2026-11-30T12:00:00.000Z";
     let skills = json!({"harness": "a", "adapter": "generic", "target": "/t", "private": true,
@@ -129,6 +155,8 @@ fn every_key_is_documented() {
         whole::<Event>(json!({"seq": 1, "at": at, "event": "trajectory_event", "harness": "a",
             "run": "0192a000-0000-7000-8000-000000000001", "session": "0", "kind": "usage", "native_id": "n",
             "name": "n", "action": "read", "model": "m", "usage": usage(), "used": 1, "window": 1})),
+        plan(),
+        sync(),
         run_view(),
         trajectories(),
         used(),
@@ -156,6 +184,9 @@ fn every_word_is_documented() {
     all.extend(Action::ALL.iter().map(ToString::to_string));
     all.extend(words::<What>(json!({"kind": "?"})));
     all.extend(words::<WaitingReason>(json!("?")));
+    all.extend(words::<Planner>(json!("?")));
+    all.extend(words::<PlannedInput>(json!("?")));
+    all.extend(words::<PlannedSession>(json!("?")));
     all.extend(words::<ErrorCode>(json!("?")));
     all.extend(words::<SkillRank>(json!("?")));
     all.extend(words::<SkillState>(json!("?")));
@@ -178,4 +209,13 @@ fn the_example_of_a_refusal_is_true() {
         harnessd::wire::decode_request(request.trim_start_matches("→ ").as_bytes()).unwrap_err();
     let said = serde_json::to_string(&Reply::error(id.unwrap_or(0), error)).unwrap();
     assert_eq!(format!("← {said}"), reply);
+}
+
+/// SKL-13: every finding of `skills check` is documented.
+#[test]
+fn every_finding_about_a_skill_is_documented() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/skills.md")).unwrap();
+    let missing: Vec<_> =
+        harnessd::skills::CODES.iter().filter(|(code, _)| !page.contains(&format!("`{code}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/skills.md: {missing:?}");
 }

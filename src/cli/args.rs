@@ -1,15 +1,16 @@
 //! The arguments of every verb: one definition for parsing, help and manual page.
 
+mod planning;
 mod profiles;
+mod projects;
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
 
+pub(super) use planning::{CheckArgs, PlanArgs, SkillsArgs, SkillsVerb, SyncArgs};
 pub(super) use profiles::UseProfileArgs;
-mod projects;
-
 pub(super) use projects::{DownArgs, UpArgs};
 
 /// A declarative supervisor for coding-agent command lines.
@@ -82,6 +83,8 @@ pub(super) enum Verb {
     Validate(ValidateArgs),
     /// List the known agents and what each supports
     Agents,
+    /// Show what the next start of a harness would do, and do nothing
+    Plan(PlanArgs),
     /// Show the merged skills of harnesses: who won, who is shadowed
     Skills(SkillsArgs),
     /// List runs, newest first
@@ -190,13 +193,6 @@ pub(super) enum DiagnosticFormat {
     Short,
     /// One JSON object
     Json,
-}
-
-/// Arguments of `skills`.
-#[derive(Debug, Args)]
-pub(super) struct SkillsArgs {
-    /// The harness; none: all
-    pub(super) name: Option<String>,
 }
 
 /// Arguments of `runs`.

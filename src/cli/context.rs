@@ -182,6 +182,12 @@ impl Context {
         })
     }
 
+    /// What a start by this configuration would find around it here, nothing of an outer agent included.
+    pub(super) fn surroundings_of(&self, configuration: &Configuration) -> Surroundings {
+        let scrub = configuration.registry.scrub().into_iter().map(str::to_owned).collect();
+        Surroundings { scrub, ..self.surroundings(&configuration.daemon) }
+    }
+
     /// What a start would find around it here.
     pub(super) fn surroundings(&self, settings: &DaemonSettings) -> Surroundings {
         Surroundings {

@@ -6,6 +6,7 @@ pub(super) mod down;
 pub(super) mod list;
 pub(super) mod logs;
 pub(super) mod once;
+pub(super) mod plan;
 pub(super) mod probe_handover;
 pub(super) mod ps;
 pub(super) mod reexec;

@@ -34,7 +34,7 @@ codes! {
     TWO_AUTOSTARTS = "two_autostarts", "two profiles say that they start at boot";
     MISSING_COMMAND = "missing_command", "neither `cmd` nor `agent` says what to execute, or `[notify]` has no `command`";
     SHELL_LINE = "shell_line", "a program looks like a shell line (warning)";
-    SHARED_SKILLS = "shared_skills", "two harnesses want different skills in one shared directory (warning)";
+    SHARED_SKILLS = "shared_skills", "two harnesses want different skills in one shared directory (of two files that are accepted apart: warning)";
     SHARED_WORKDIR = "shared_workdir", "two scheduled harnesses work in one directory without `exclusive` (warning)";
     EXCLUSIVE_KEYS = "exclusive_keys", "two keys that exclude each other stand in one table";
     PROMPT_NOT_TAKEN = "prompt_not_taken", "a prompt for an agent that takes none";

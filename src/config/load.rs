@@ -116,9 +116,9 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         }
     }
     found.extend(project_clashes(&all));
-    found.extend(neighbours(&harnesses, &declared, inputs));
     let projects =
         all.iter().filter_map(|(_, one)| Some((one.file.file.clone(), one.project.clone()?))).collect();
+    found.extend(neighbours(&harnesses, &declared, inputs, &surroundings.home));
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
     let members = Members {

@@ -1,16 +1,18 @@
-//! Harnesses that get in each other's way: warnings that no harness gives rise to by itself.
+//! Harnesses that get in each other's way: what no harness gives rise to by itself.
 //!
-//! Invariant: nothing here is an error, and what a table says on purpose is not warned of.
+//! Invariant: an error names two harnesses of one unit of acceptance, and what a table says on purpose is
+//! not warned of.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::Input;
 use super::codes::{SHARED_SKILLS, SHARED_WORKDIR};
 use super::document::File;
 use super::model::Harness;
+use crate::adapter::TargetKind;
 use crate::base::{Diagnostic, HarnessName, Place};
 
 type Harnesses = BTreeMap<HarnessName, Arc<Harness>>;
@@ -21,6 +23,8 @@ type Declarations<'a> = BTreeMap<(Option<&'a str>, &'a str), Declaration>;
 pub(super) struct Declaration {
     /// Its header.
     pub(super) place: Place,
+    /// Where it says which skills it wants: a key of its table, else the header.
+    skills: Place,
     /// Whether `exclusive` is said, here or in `[defaults]`.
     says_exclusive: bool,
 }
@@ -29,8 +33,12 @@ impl Declaration {
     /// Of the harness that the file calls `local`.
     pub(super) fn of(file: &File, local: &str) -> Self {
         let says = |path: &[&str]| file.node(path).is_some();
+        let header = file.header(&["harness", local]);
+        let own = ["skill_paths", "use_default_skill_paths"].map(|key| ["harness", local, key]);
+        let skills = own.iter().find(|path| says(&path[..])).map(|path| file.key(&path[..]));
         Self {
-            place: file.header(&["harness", local]),
+            skills: skills.unwrap_or_else(|| header.clone()),
+            place: header,
             says_exclusive: says(&["harness", local, "exclusive"]) || says(&["defaults", "exclusive"]),
         }
     }
@@ -40,13 +48,15 @@ fn of<'d>(declared: &'d Declarations<'_>, harness: &'d Harness) -> Option<&'d De
     declared.get(&(harness.name.project(), harness.name.local()))
 }
 
-/// All warnings, each beside the position of its file.
+/// All findings, each beside the position of its file.
 pub(super) fn neighbours(
     harnesses: &Harnesses,
     declared: &Declarations<'_>,
     inputs: &[Input],
+    home: &Utf8Path,
 ) -> Vec<(usize, Diagnostic)> {
-    let all = shared_skills(harnesses, declared).into_iter().chain(shared_workdirs(harnesses, declared));
+    let all =
+        shared_skills(harnesses, declared, home).into_iter().chain(shared_workdirs(harnesses, declared));
     all.map(|one| {
         let at = inputs.iter().position(|input| input.file == one.place.file);
         (at.unwrap_or_default(), one)
@@ -54,33 +64,46 @@ pub(super) fn neighbours(
     .collect()
 }
 
-/// Harnesses of one agent that put different skills into one directory of the workdir: of a name that
-/// both want with different contents only one gets its own (SKL-8).
-fn shared_skills(harnesses: &Harnesses, declared: &Declarations<'_>) -> Vec<Diagnostic> {
-    let mut first: BTreeMap<(&str, &Utf8Path), &Harness> = BTreeMap::new();
+/// Harnesses that put different skills into one directory: of a name that both want with different
+/// contents only one gets its own, and each sees what only the other wants (SKL-8). Files that are accepted
+/// apart from each other cannot refuse one another: across them it is a warning.
+fn shared_skills(harnesses: &Harnesses, declared: &Declarations<'_>, home: &Utf8Path) -> Vec<Diagnostic> {
+    let mut first: BTreeMap<Utf8PathBuf, &Harness> = BTreeMap::new();
     let mut found = Vec::new();
-    for harness in harnesses.values().filter(|one| one.adapter.shares_target()) {
-        let Some(workdir) = harness.workdir.as_deref() else { continue };
-        let earlier = *first.entry((harness.adapter.id(), workdir)).or_insert(harness);
-        let roots = |one: &Harness| (one.use_default_skill_paths, one.skill_paths.clone());
-        if roots(earlier) == roots(harness) {
+    for harness in harnesses.values() {
+        let facts = harness.adapter.skill_facts(&harness.env, home);
+        let Some(TargetKind::Shared { dir }) = facts.target else { continue };
+        let target = harness.workdir.as_deref().unwrap_or(home).join(dir);
+        let earlier = *first.entry(target.clone()).or_insert(harness);
+        if wanted(earlier) == wanted(harness) {
             continue;
         }
         let (Some(here), Some(there)) = (of(declared, harness), of(declared, earlier)) else { continue };
         let message = format!(
-            "harnesses `{}` and `{}` put different skills into one directory of `{workdir}`",
+            "harnesses `{}` and `{}` put different skills into `{target}`",
             earlier.name, harness.name
         );
-        let one = Diagnostic::warning(SHARED_SKILLS, here.place.clone(), message)
-            .of(harness.name.as_str())
-            .help(format!(
-                "`{}` cannot be told of a private directory: give them the same skills or different workdirs",
-                harness.adapter.id()
-            ))
-            .related(there.place.clone(), "the other one is declared here");
-        found.push(one);
+        let one = if earlier.name.project() == harness.name.project() {
+            Diagnostic::error(SHARED_SKILLS, here.skills.clone(), message)
+        } else {
+            Diagnostic::warning(SHARED_SKILLS, here.skills.clone(), message)
+        };
+        found.push(
+            one.of(harness.name.as_str())
+                .help(format!(
+                    "`{}` cannot be told of a private directory: give them the same skills or different workdirs",
+                    harness.adapter.id()
+                ))
+                .related(there.skills.clone(), "the other one's skills are said here"),
+        );
     }
     found
+}
+
+/// Which skills a harness declares to want: roots, and whose defaults beside them.
+fn wanted(harness: &Harness) -> (Option<&str>, Vec<&Utf8Path>) {
+    let defaults = harness.use_default_skill_paths.then(|| harness.adapter.id());
+    (defaults, harness.skill_paths.iter().map(|(_, path)| path.as_path()).collect())
 }
 
 /// Scheduled harnesses that may work in one directory at the same time (SCH-12). `exclusive = false`

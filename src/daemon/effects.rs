@@ -118,7 +118,7 @@ impl Daemon {
         self.live.insert(run, Live::preparing(Arc::clone(&harness)));
         let stale = self.stale_runs(run, &harness.name);
         if stale.is_empty() && session.is_none() && is_quick(&harness) {
-            let prepared = prepare(&harness, run, &self.around, &Chosen::Fresh);
+            let prepared = prepare(&harness, run, &self.around, Chosen::Fresh);
             self.start(run, prepared);
         } else {
             self.workers.prepare(run, stale, harness, session, Arc::clone(&self.around));

@@ -3,6 +3,7 @@
 mod describe;
 mod down;
 mod list;
+mod plan;
 mod ps;
 mod reexec;
 mod reload;
@@ -10,6 +11,7 @@ mod restart;
 mod runs;
 mod show;
 mod skills;
+mod skills_sync;
 mod start;
 mod status;
 mod stop;
@@ -86,6 +88,8 @@ impl Daemon {
             }
             Op::Show { run } => show::answer(self, asked, &run),
             Op::Skills { name } => skills::answer(self, asked, &name),
+            Op::SkillsSync { name, dry_run } => skills_sync::answer(self, asked, &name, dry_run),
+            Op::Plan { name } => plan::answer(self, asked, &name),
             Op::Trajectories { name, run, from, to, limit } => {
                 let bounds = [from.as_deref(), to.as_deref()];
                 trajectories::answer(self, asked, name.as_deref(), run.as_deref(), bounds, limit)

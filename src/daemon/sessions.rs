@@ -6,14 +6,14 @@
 use camino::Utf8Path;
 
 use super::state::Daemon;
-use crate::base::{HarnessName, RunId};
+use crate::base::{HarnessName, RunId, RunIds};
 use crate::config::Harness;
-use crate::host::clock;
-use crate::launch::{Chosen, LaunchError, Prepared, Surroundings, prepare};
+use crate::host::{clock, entropy};
+use crate::launch::{Chosen, LaunchError, Prepared, Surroundings, draft, plan, prepare};
 use crate::store::StoreError;
 use crate::supervisor::{Event, Ticket, Wish};
 use crate::transcripts::{Own, OwnSession, own_sessions};
-use crate::wire::{ErrorBody, ErrorCode, Which};
+use crate::wire::{ErrorBody, ErrorCode, PlannedStart, Which};
 
 /// A start in a session that is still to be found.
 #[derive(Debug, Clone)]
@@ -33,15 +33,32 @@ pub(super) fn prepare_in(
     run: RunId,
     around: &Surroundings,
 ) -> Result<Prepared, LaunchError> {
-    let (chosen, odd) = match wish {
+    let (session, odd) = chosen(wish, harness, run, around);
+    let mut prepared = prepare(harness, run, around, session)?;
+    prepared.warnings.extend(odd);
+    Ok(prepared)
+}
+
+/// What the next start that nobody asks for by hand would do (RUN-6).
+pub(super) fn plan_next(harness: &Harness, around: &Surroundings) -> PlannedStart {
+    let run = RunIds::new(entropy::seed()).next(clock::now().wall);
+    let wish = harness.resume.then_some(Wish::GoOn);
+    let (session, odd) = chosen(wish.as_ref(), harness, run, around);
+    plan(draft(harness, run, around, session), odd)
+}
+
+fn chosen(
+    wish: Option<&Wish>,
+    harness: &Harness,
+    run: RunId,
+    around: &Surroundings,
+) -> (Chosen, Option<String>) {
+    match wish {
         None => (Chosen::Fresh, None),
         Some(Wish::Resume(id)) => (Chosen::Resume(id.clone()), None),
         Some(Wish::Fork(id)) => (Chosen::Fork(id.clone()), None),
         Some(Wish::GoOn) => last(harness, run, around),
-    };
-    let mut prepared = prepare(harness, run, around, &chosen)?;
-    prepared.warnings.extend(odd);
-    Ok(prepared)
+    }
 }
 
 /// The harness's own last session, or why a new one is begun. A first start is no exception worth a word.

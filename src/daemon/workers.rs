@@ -29,7 +29,7 @@ use crate::launch::{Surroundings, workdir};
 use crate::loader::Request;
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Subject};
-use crate::wire::{HarnessView, Record, RegisteredProject, Run};
+use crate::wire::{HarnessView, PlannedFiring, Record, RegisteredProject, Run};
 
 pub(super) use questions::Answer;
 use questions::Question;
@@ -149,6 +149,28 @@ impl Workers {
 
     pub(super) fn skills(&mut self, ticket: Ticket, harness: Arc<Harness>, around: Arc<Surroundings>) {
         self.ask(Question::Skills { ticket, harness, around });
+    }
+
+    /// Projects the skills of a harness, or tells what that would do.
+    pub(super) fn sync_skills(
+        &mut self,
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        dry_run: bool,
+        around: Arc<Surroundings>,
+    ) {
+        self.ask(Question::SyncSkills { ticket, harness, dry_run, around });
+    }
+
+    /// Tells what the next start of a harness would do.
+    pub(super) fn plan(
+        &mut self,
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        firings: Vec<PlannedFiring>,
+        around: Arc<Surroundings>,
+    ) {
+        self.ask(Question::Plan { ticket, harness, firings, around });
     }
 
     /// Has a question about trajectories or usage answered.

@@ -198,10 +198,17 @@ fn pipes(spec: &SpawnSpec) -> Result<Pipes, SpawnError> {
     Ok(Pipes { output, input, out, err })
 }
 
-fn check_workdir(path: &Utf8Path) -> Result<(), SpawnError> {
+/// Whether a process can work in a directory.
+///
+/// # Errors
+/// Why it cannot, as [`spawn`] says it.
+pub fn check_workdir(path: &Utf8Path) -> Result<(), SpawnError> {
     let path = path.to_owned();
     match path.metadata() {
-        Ok(found) if found.is_dir() => Ok(()),
+        Ok(found) if found.is_dir() => match program::may_execute(&path) {
+            Ok(()) => Ok(()),
+            Err(closed) => Err(SpawnError::WorkdirClosed { path, cause: cause(&closed) }),
+        },
         Ok(_) => Err(SpawnError::WorkdirNotDirectory { path }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(SpawnError::WorkdirMissing { path }),
         Err(error) => Err(SpawnError::WorkdirClosed { path, cause: cause(&error) }),
@@ -218,11 +225,6 @@ fn refused(spec: &SpawnSpec, error: io::Error) -> SpawnError {
     let SpawnError::Resources { source: error, .. } = shortage else { return shortage };
     if let Err(workdir) = check_workdir(&spec.cwd) {
         return workdir;
-    }
-    if error.raw_os_error() == Some(Errno::EACCES as i32)
-        && let Err(closed) = program::may_execute(&spec.cwd)
-    {
-        return SpawnError::WorkdirClosed { path: spec.cwd.clone(), cause: cause(&closed) };
     }
     match program::check(&spec.program) {
         Err(problem) => problem.into(),

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::prepare::workdir;
+use super::draft::workdir;
 use crate::adapter::{SkillFacts, Synthesis};
 use crate::base::{HarnessName, RunId};
 use crate::config::Harness;

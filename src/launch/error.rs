@@ -40,6 +40,12 @@ pub enum LaunchError {
         #[source]
         cause: SynthesisError,
     },
+    /// Its working directory cannot be entered.
+    #[error("{cause}")]
+    Workdir {
+        /// The failure, with the path.
+        cause: String,
+    },
     /// It was not prepared because of a defect, or because no thread could be had.
     #[error("{cause}")]
     Defect {
@@ -62,7 +68,9 @@ impl LaunchError {
             Self::Prompt { .. } => ErrorCode::PromptUnreadable,
             Self::Skills { .. } => ErrorCode::TargetNotWritable,
             Self::Defect { .. } => ErrorCode::Internal,
-            Self::EnvFile { .. } | Self::Synthesis { .. } | Self::Program { .. } => ErrorCode::SpawnFailed,
+            Self::EnvFile { .. } | Self::Synthesis { .. } | Self::Workdir { .. } | Self::Program { .. } => {
+                ErrorCode::SpawnFailed
+            }
         }
     }
 }

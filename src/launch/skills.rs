@@ -1,13 +1,16 @@
 //! Which skill roots a harness has, in their order (SKL-2), and where its copies go (SKL-7).
 
+use std::collections::BTreeSet;
+
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::draft::{enterable, workdir};
 use super::environment::{Surroundings, skill_facts};
-use super::prepare::workdir;
+use super::error::LaunchError;
 use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
 use crate::config::{Declared, Harness};
-use crate::skills::{self, Job, Merged, NativeDir, Root, SkillError, Target};
-use crate::wire::{SkillRank, SkillsView};
+use crate::skills::{self, Job, Merged, NativeDir, Preview, Projection, Root, SkillError, Target};
+use crate::wire::{ProjectionView, Shadowing, SkillChanges, SkillRank, SkillsView, SyncView};
 
 /// The directory of project-local skills that every agent shares.
 const COMMON_PROJECT_DIR: &str = ".agents/skills";
@@ -28,6 +31,91 @@ pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
         native: facts.native.iter().flat_map(|place| native_dirs(place, &workdir)).collect(),
         bounds: around.bounds,
     })
+}
+
+/// A projection of which nothing is done yet.
+#[derive(Debug)]
+pub(super) struct SkillsDraft {
+    job: Job,
+    merged: Merged,
+    preview: Preview,
+}
+
+impl SkillsDraft {
+    /// That of a harness; none for an adapter that knows no skills (SKL-12).
+    ///
+    /// # Errors
+    /// [`LaunchError::Skills`], when the target could not be written.
+    pub(super) fn of(harness: &Harness, around: &Surroundings) -> Result<Option<Self>, LaunchError> {
+        let Some(job) = skills_job(harness, around) else { return Ok(None) };
+        let merged = skills::survey(&job);
+        let preview = skills::preview(&job, &merged).map_err(|cause| LaunchError::Skills { cause })?;
+        Ok(Some(Self { job, merged, preview }))
+    }
+
+    pub(super) const fn merged(&self) -> &Merged {
+        &self.merged
+    }
+
+    pub(super) const fn preview(&self) -> &Preview {
+        &self.preview
+    }
+
+    /// Makes the target hold the merged set.
+    ///
+    /// # Errors
+    /// [`SkillError`], when the target cannot be written.
+    pub(super) fn project(&self) -> Result<Projection, SkillError> {
+        skills::project(&self.job, &self.merged)
+    }
+
+    /// The projection with these changes, as people are shown it.
+    pub(super) fn view(&self, changes: SkillChanges) -> Option<ProjectionView> {
+        let target = self.job.target.as_ref()?;
+        let placed: BTreeSet<&String> =
+            changes.written.iter().chain(&changes.kept).chain(&changes.occupied).collect();
+        let names = self.merged.skills.iter().map(|skill| &skill.name);
+        let left_out = names.filter(|name| !placed.contains(name)).cloned().collect();
+        let winners = self.merged.skills.iter().filter(|skill| !skill.shadowed.is_empty());
+        let shadowed = winners.map(|skill| Shadowing {
+            name: skill.name.clone(),
+            source: skill.source.to_string(),
+            copies: skill.shadowed.clone(),
+        });
+        Some(ProjectionView {
+            target: target.dir.to_string(),
+            private: target.private,
+            left_out,
+            shadowed: shadowed.collect(),
+            changes,
+        })
+    }
+}
+
+/// Projects the skills of a harness now, or tells what that would do (SKL-13).
+///
+/// # Errors
+/// [`LaunchError`], when the target cannot be written, or its workdir is not there.
+pub fn sync_skills(harness: &Harness, around: &Surroundings, dry_run: bool) -> Result<SyncView, LaunchError> {
+    let (skills, warnings) = match SkillsDraft::of(harness, around)? {
+        None => (None, Vec::new()),
+        Some(draft) => {
+            if draft.job.target.as_ref().is_some_and(|target| !target.private) {
+                // A directory that nobody made is not made for skills alone.
+                enterable(&workdir(harness, around))?;
+            }
+            let (changes, warnings) = if dry_run {
+                (draft.preview.changes.clone(), draft.preview.warnings.clone())
+            } else {
+                let done = draft.project().map_err(|cause| LaunchError::Skills { cause })?;
+                (done.changes, done.warnings)
+            };
+            (draft.view(changes), warnings)
+        }
+    };
+    let (name, adapter) = (harness.name.clone(), harness.adapter.id().to_owned());
+    let warnings = warnings.iter().map(ToString::to_string).collect();
+    Ok(SyncView { harness: name, adapter, dry_run, skills, warnings })
 }
 
 /// What `harnessd skills` shows of a harness.

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::draft;
 use super::environment::{Surroundings, agent_environment, agent_home, readable_variables, text_of};
-use super::prepare;
 use crate::adapter::{Disk, Scene};
 use crate::config::{Harness, Work};
 use crate::correlate::Peer;
@@ -52,7 +52,7 @@ fn trail_of(
     own: BTreeMap<String, String>,
     args: &[String],
 ) -> (Trail, Vec<String>) {
-    let (home, workdir) = (agent_home(env, around), prepare::workdir(harness, around));
+    let (home, workdir) = (agent_home(env, around), draft::workdir(harness, around));
     let own = own.into_keys().collect();
     let scene = Scene { env, own: &own, home: &home, args, workdir: &workdir };
     let stores = harness.adapter.store_places(&scene, &Files);

@@ -18,13 +18,13 @@ use super::build::{BuildError, Built, build};
 use super::cause::is;
 use super::displace::remove;
 use super::manifest::{Entry, FILE, SCRATCH};
-use super::plan::{Action, Step, steps};
+use super::plan::{Action, Step, changes, steps};
+use super::preview::{is_idle, not_writable};
 use super::rename::{exchange, rename, rename_new};
 use super::salvage::{KEEP, NEW, OLD, clear, put_aside, salvage};
 use super::target;
 use super::warning::Warning;
 use super::{Job, Merged, Projection, SkillError, Target};
-use crate::host::cause;
 use crate::wire::RunSkill;
 
 /// How a projection is performed.
@@ -53,16 +53,10 @@ pub(super) fn perform(job: &Job, merged: &Merged, tuning: Tuning) -> Result<Proj
         warnings.extend(merged.skills.iter().flat_map(|skill| skill.warnings.clone()));
         return Ok(Projection { warnings, ..Projection::default() });
     };
-    let unused = || fs::symlink_metadata(target.dir.join(FILE)).is_err();
-    if !target.private && merged.skills.is_empty() && unused() {
-        // Nothing to write is no reason to leave anything in somebody's directory.
+    if is_idle(target, merged) {
         return Ok(Projection { warnings, ..Projection::default() });
     }
-    let failed = |error: io::Error| SkillError::TargetNotWritable {
-        adapter: job.adapter.clone(),
-        target: target.dir.clone(),
-        cause: cause(&error),
-    };
+    let failed = |error: io::Error| not_writable(job, target, &error);
     DirBuilder::new().recursive(true).mode(0o755).create(&target.dir).map_err(failed)?;
     let Some(lock) = target::lock(&target.dir).map_err(failed)? else {
         return Err(SkillError::TargetBusy { adapter: job.adapter.clone(), target: target.dir.clone() });
@@ -316,18 +310,8 @@ impl Run<'_> {
     }
 
     fn report(self) -> Projection {
-        let mut done = Projection { warnings: self.warnings, ..Projection::default() };
-        for (name, action) in &self.assessed.actions {
-            let list = match action {
-                _ if self.spoilt.contains(name) => continue,
-                Action::Keep => &mut done.kept,
-                Action::Write | Action::Replace { .. } => &mut done.written,
-                Action::Remove { .. } => &mut done.removed,
-                Action::Occupied => &mut done.occupied,
-                Action::Disown | Action::Forget | Action::Leave => continue,
-            };
-            list.push(name.clone());
-        }
+        let changes = changes(&self.assessed.actions, &self.spoilt);
+        let mut done = Projection { warnings: self.warnings, skills: Vec::new(), changes };
         for skill in &self.merged.skills {
             done.warnings.extend(self.assessed.notes(skill).iter().cloned());
             let entry = self.assessed.manifest.skills.get(&skill.name);

@@ -38,18 +38,24 @@ pub(super) fn warnings(name: &str, head: &[u8]) -> Vec<Warning> {
 }
 
 fn declared_name(head: &[u8]) -> Result<Option<String>, String> {
-    let yaml = block(head)?;
+    let parsed: Result<Option<Head>, _> = parse(block(head)?);
+    parsed.map(|found| found.and_then(|head| head.name)).map_err(|error| first_line(&error))
+}
+
+/// Reads YAML within bounds.
+pub(super) fn parse<'a, T: Deserialize<'a>>(yaml: &'a str) -> Result<T, serde_saphyr::Error> {
     let budget = serde_saphyr::budget! { max_depth: 64, max_aliases: 64, max_nodes: 10_000 };
     let options = serde_saphyr::options! { with_snippet: false, budget: budget };
-    let parsed: Result<Option<Head>, _> = serde_saphyr::from_str_with_options(yaml, options);
-    match parsed {
-        Ok(found) => Ok(found.and_then(|head| head.name)),
-        Err(error) => Err(error.to_string().lines().next().unwrap_or("unknown cause").to_owned()),
-    }
+    serde_saphyr::from_str_with_options(yaml, options)
+}
+
+/// What is wrong with YAML, on one line.
+pub(super) fn first_line(error: &serde_saphyr::Error) -> String {
+    error.to_string().lines().next().unwrap_or("unknown cause").to_owned()
 }
 
 /// The text between the two `---` lines.
-fn block(head: &[u8]) -> Result<&str, String> {
+pub(super) fn block(head: &[u8]) -> Result<&str, String> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let mut from = None;
     let mut at = 0;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::manifest::Entry;
+use crate::wire::SkillChanges;
 
 /// A skill that the merge wants in the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +105,22 @@ pub(super) fn decide(
         Held::Current | Held::Stale => Action::Replace { keep: false },
         Held::Edited | Held::Foreign => Action::Replace { keep: true },
     }
+}
+
+/// What becomes of each name but those that could not be put in place after all.
+pub(super) fn changes(actions: &BTreeMap<String, Action>, spoilt: &[String]) -> SkillChanges {
+    let mut changes = SkillChanges::default();
+    for (name, action) in actions.iter().filter(|(name, _)| !spoilt.contains(name)) {
+        let list = match action {
+            Action::Keep => &mut changes.kept,
+            Action::Write | Action::Replace { .. } => &mut changes.written,
+            Action::Remove { .. } => &mut changes.removed,
+            Action::Occupied => &mut changes.occupied,
+            Action::Disown | Action::Forget | Action::Leave => continue,
+        };
+        list.push(name.clone());
+    }
+    changes
 }
 
 /// One step of the execution. After any number of them each skill in the

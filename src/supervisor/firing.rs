@@ -6,6 +6,7 @@
 //! that cannot be evaluated parks its own harness's timer and no other.
 
 mod handed;
+mod upcoming;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +21,7 @@ use crate::wire::{Record, Stretch};
 
 use super::message::Effect;
 pub(super) use handed::HandedTimer;
+pub use upcoming::upcoming;
 
 /// A slot that is taken longer than this after it was due was missed: timers fire within
 /// milliseconds, and a busy daemon's turn takes seconds at worst.

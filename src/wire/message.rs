@@ -132,6 +132,19 @@ pub enum Op {
         /// Full name.
         name: String,
     },
+    /// Projects the skills of a harness.
+    SkillsSync {
+        /// Full name.
+        name: String,
+        /// Tells only what that would do.
+        #[serde(default)]
+        dry_run: bool,
+    },
+    /// What the next start of a harness would do.
+    Plan {
+        /// Full name.
+        name: String,
+    },
     /// The trajectories of harnesses that let them be read, newest first.
     Trajectories {
         /// Only of this harness.

@@ -96,6 +96,8 @@ const OPS: &[(&str, &[Field])] = &[
     ),
     ("show", &[needed("run", Kind::Text)]),
     ("skills", NAME),
+    ("skills-sync", &[needed("name", Kind::Text), optional("dry_run", Kind::Flag)]),
+    ("plan", NAME),
     (
         "trajectories",
         &[

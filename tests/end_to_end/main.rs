@@ -16,6 +16,7 @@ mod once;
 mod outcomes;
 mod output;
 mod parking;
+mod planning;
 mod profiles;
 mod projects;
 mod receipts;

@@ -268,6 +268,7 @@ fn slow_starts_hold_up_no_other() {
     config += "[harness.fast]\nagent = \"claude-code\"\nprompt = \"stand-in:say=fast\"\n";
     let mut home = Home::new(&config);
     fs::create_dir(home.path("bin")).unwrap();
+    fs::create_dir(home.path("app")).unwrap();
     for name in ["codex", "claude"] {
         std::os::unix::fs::symlink(stand_in_dir().join("claude"), home.path("bin").join(name)).unwrap();
     }

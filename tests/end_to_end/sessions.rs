@@ -162,3 +162,26 @@ fn a_resident_agent_goes_on_at_each_restart() {
     let log = home.daemon_log();
     assert!(log.contains("a new session is begun"), "{log}");
 }
+
+/// RUN-6, TRJ-8: a plan tells whether the next start that nobody asks for by hand goes on with a session, and
+/// never which.
+#[test]
+fn a_plan_tells_that_a_session_goes_on() {
+    let mut home = home(
+        "[harness.chat]\nagent = \"claude-code\"\nprompt = \"go\"\noneshot = false\nworkdir = \"~/work\"\n\
+         resume = true\nrestart_delay = \"10ms\"\ntty = false\n",
+    );
+    home.start_daemon();
+    assert_eq!(home.ok(&["plan", "chat", "--json"]).json()["session"], "new");
+    home.ok(&["start", "chat"]);
+    let id = chosen(&call(&home, 1));
+    until("it has written", || transcript(&home, &id).exists().then_some(()));
+    let said = home.ok(&["plan", "chat", "--json"]);
+    assert!(!said.out.contains(&id), "{}", said.out);
+    let plan = said.json();
+    assert_eq!(plan["session"], "resumed");
+    home.ok(&["restart", "chat"]);
+    assert_eq!(call(&home, 2), format!("--resume {id}"));
+    home.wait_state("chat", "running");
+    assert_eq!(home.runs("chat")[0]["command"], plan["command"]);
+}

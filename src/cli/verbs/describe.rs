@@ -40,7 +40,7 @@ pub(in crate::cli) fn perform(
 }
 
 /// An argument vector as a person can read it: words with blanks are quoted.
-fn words(command: &[String]) -> String {
+pub(super) fn words(command: &[String]) -> String {
     let plain =
         |word: &str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c));
     let quoted = command.iter().map(|word| if plain(word) { word.clone() } else { format!("{word:?}") });

@@ -1,20 +1,29 @@
 //! `skills`: the merged set of harnesses: who won, who is shadowed (SKL-3).
 
+mod check;
+mod sync;
+
 use std::process::ExitCode;
 
 use super::read;
-use crate::cli::args::SkillsArgs;
+use crate::base::harmless;
+use crate::cli::args::{SkillsArgs, SkillsVerb};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::launch::skills_view;
-use crate::wire::{ErrorBody, ErrorCode, Op, SkillsView};
+use crate::wire::{ErrorBody, ErrorCode, Op, ProjectionView, SkillsView};
 
 pub(in crate::cli) fn perform(
     context: &Context,
     args: &SkillsArgs,
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
+    match &args.verb {
+        None => {}
+        Some(SkillsVerb::Sync(args)) => return sync::perform(context, args, out),
+        Some(SkillsVerb::Check(args)) => return check::perform(context, args, out),
+    }
     let views = match &args.name {
         Some(name) => vec![one(context, name)?],
         None => all(context)?,
@@ -46,13 +55,38 @@ fn one(context: &Context, name: &str) -> Result<SkillsView, Failure> {
     }
     let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, name)?;
-    Ok(skills_view(&harness, &context.surroundings(&configuration.daemon)))
+    Ok(skills_view(&harness, &context.surroundings_of(&configuration)))
 }
 
 fn all(context: &Context) -> Result<Vec<SkillsView>, Failure> {
     let configuration = context.whole_configuration()?;
-    let around = context.surroundings(&configuration.daemon);
+    let around = context.surroundings_of(&configuration);
     Ok(configuration.harnesses.values().map(|harness| skills_view(harness, &around)).collect())
+}
+
+/// Prints for people what a projection does, or would do.
+pub(super) fn print_changes(skills: &ProjectionView, out: &mut Output) -> Result<(), Failure> {
+    let whose = if skills.private { "private" } else { "shared" };
+    out.line(&format!("  skills go to {} ({whose})", skills.target))?;
+    let changes = &skills.changes;
+    let lists = [
+        ("written", &changes.written),
+        ("kept", &changes.kept),
+        ("removed", &changes.removed),
+        ("occupied", &changes.occupied),
+        ("left out", &skills.left_out),
+    ];
+    for (word, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+        out.line(&harmless(&format!("    {word}: {}", names.join(", "))))?;
+    }
+    for winner in &skills.shadowed {
+        for copy in &winner.copies {
+            let rank = word(&copy.rank);
+            let text = format!("    {}: {} shadows {} [{rank}]", winner.name, winner.source, copy.source);
+            out.line(&harmless(&text))?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints the merged set for people.

@@ -15,16 +15,21 @@ use crate::daemon::lost::end_stale;
 use crate::daemon::projects::Shown;
 use crate::daemon::recording::sweep;
 use crate::daemon::requests::json;
-use crate::daemon::sessions::{Sought, find, prepare_in};
+use crate::daemon::sessions::{Sought, find, plan_next, prepare_in};
 use crate::daemon::weighing::{Placed, Weighed, weigh};
 use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::tree::Kin;
-use crate::launch::{LaunchError, Prepared, Surroundings, shown_command, skills_view, withdraw_skills};
+use crate::launch::{
+    LaunchError, Prepared, Surroundings, shown_command, skills_view, sync_skills, withdraw_skills,
+};
 use crate::loader::{Reading, Request, read_units};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
-use crate::wire::{Description, ErrorBody, ErrorCode, HarnessView, RegisteredProject, Run, Source};
+use crate::wire::{
+    Description, ErrorBody, ErrorCode, HarnessView, PlanView, PlannedFiring, Planner, RegisteredProject, Run,
+    Source,
+};
 
 /// What a worker is asked.
 pub(super) enum Question {
@@ -71,6 +76,18 @@ pub(super) enum Question {
         ticket: Ticket,
         harness: Arc<Harness>,
         view: Box<HarnessView>,
+        around: Arc<Surroundings>,
+    },
+    SyncSkills {
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        dry_run: bool,
+        around: Arc<Surroundings>,
+    },
+    Plan {
+        ticket: Ticket,
+        harness: Arc<Harness>,
+        firings: Vec<PlannedFiring>,
         around: Arc<Surroundings>,
     },
     Inquire {
@@ -143,6 +160,8 @@ impl Question {
             Self::Look { .. } => Answer::Looked(None),
             Self::Weigh { .. } => Answer::Weighed(Weighed::default()),
             Self::Skills { ticket, .. }
+            | Self::SyncSkills { ticket, .. }
+            | Self::Plan { ticket, .. }
             | Self::Describe { ticket, .. }
             | Self::Compare { ticket, .. }
             | Self::Inquire { ticket, .. } => {
@@ -181,6 +200,21 @@ impl Question {
             Self::Sweep { state, elsewhere, before } => Answer::Swept(sweep(&state, &elsewhere, before)),
             Self::Skills { ticket, harness, around } => {
                 Answer::Told { ticket, result: json(&skills_view(&harness, &around)) }
+            }
+            Self::SyncSkills { ticket, harness, dry_run, around } => {
+                let done = sync_skills(&harness, &around, dry_run);
+                let failed = |cause: LaunchError| ErrorBody::new(cause.code(), cause.to_string());
+                Answer::Told { ticket, result: done.map_err(failed).and_then(|view| json(&view)) }
+            }
+            Self::Plan { ticket, harness, firings, around } => {
+                let view = PlanView {
+                    harness: harness.name.clone(),
+                    adapter: harness.adapter.id().to_owned(),
+                    made_by: Planner::Daemon,
+                    firings,
+                    start: plan_next(&harness, &around),
+                };
+                Answer::Told { ticket, result: json(&view) }
             }
             Self::Inquire { ticket, asks, desk } => {
                 Answer::Told { ticket, result: inquiries::answer(asks, &desk) }

@@ -75,7 +75,7 @@ fn at_each_step(exchange: bool, check: impl Fn(&Place, &BTreeMap<String, BTreeMa
             [("edited", "work"), ("foreign", "work"), ("gone-edited", "work")],
             "after {steps} steps"
         );
-        assert_eq!(place.project().kept, ["changed", "edited", "new", "same"]);
+        assert_eq!(place.project().changes.kept, ["changed", "edited", "new", "same"]);
         if ended {
             assert!(steps > 8, "too few steps to tell anything");
             return;

@@ -12,7 +12,7 @@ fn defect_1_a_hand_written_skill_is_not_overwritten() {
     let place = Place::shared();
     write(&place.target().join("playbook/SKILL.md"), "by hand");
     place.skill("global", "playbook", "projected");
-    assert_eq!(place.project().occupied, ["playbook"]);
+    assert_eq!(place.project().changes.occupied, ["playbook"]);
     assert_eq!(place.found().into_values().collect::<Vec<_>>(), ["by hand"]);
 }
 
@@ -76,7 +76,7 @@ fn defect_6_a_link_in_a_source_does_not_fail_the_start() {
     let alpha = place.skill("global", "alpha", "");
     link("/nowhere/at/all", &alpha.join("dangling"));
     let done = place.project();
-    assert_eq!(done.written, ["alpha"]);
+    assert_eq!(done.changes.written, ["alpha"]);
     assert_eq!(
         messages(&done.warnings, WarningKind::EntryLeftOut),
         ["skill `alpha`: not copied: `dangling`: a symlink to nothing"]
@@ -93,7 +93,7 @@ fn defect_7_linked_directories_are_skills() {
     place.skill("elsewhere", "second", "");
     place.root("linked", SkillRank::Project);
     let done = place.project();
-    assert_eq!(done.written, ["real", "second"]);
+    assert_eq!(done.changes.written, ["real", "second"]);
     assert_eq!(done.skills[0].source, place.home.join("linked/real").as_str());
 }
 
@@ -131,6 +131,6 @@ fn defect_10_a_link_into_the_learned_tier_is_excluded() {
     let place = Place::new();
     place.skill("learned", "secret", "");
     link(place.home.join("learned/secret"), &place.home.join("global/secret"));
-    assert_eq!(place.project().written, Vec::<String>::new());
+    assert_eq!(place.project().changes.written, Vec::<String>::new());
     assert!(place.found().is_empty());
 }

@@ -78,11 +78,11 @@ fn odd_names_are_harmless() {
         write(&place.home.join("global").join(name).join("SKILL.md"), "---\nname: other\n---\n");
     }
     let done = place.project();
-    assert_eq!(done.written.len(), odd.len());
+    assert_eq!(done.changes.written.len(), odd.len());
     assert_eq!(contents(&place.home.join("global")), place.found());
     assert_eq!(done.warnings.len(), odd.len());
     assert!(done.warnings.iter().all(|warning| !warning.message.contains(char::is_control)));
-    assert_eq!(place.project().kept.len(), odd.len());
+    assert_eq!(place.project().changes.kept.len(), odd.len());
 }
 
 /// SKL-1: names that are not UTF-8 are skipped with a warning, as skills and inside them.
@@ -149,7 +149,7 @@ fn a_copy_that_is_no_directory_any_more_is_replaced() {
     link(place.home.join("global/link"), &place.target().join("link"));
     mkfifo(place.target().join("pipe/pipe").as_std_path(), Mode::from_bits_truncate(0o644)).unwrap();
     let before = contents(&place.home.join("global"));
-    assert_eq!(place.project().written, ["file", "link", "pipe"]);
+    assert_eq!(place.project().changes.written, ["file", "link", "pipe"]);
     assert_eq!(contents(&place.home.join("global")), before);
     assert_eq!(place.found(), before);
 }
@@ -214,7 +214,7 @@ fn an_unreadable_file_is_left_out() {
         ["skill `alpha`: not copied: `closed`: permission denied"]
     );
     set_mode(&alpha.join("closed"), 0o644);
-    assert_eq!(place.project().written, ["alpha"]);
+    assert_eq!(place.project().changes.written, ["alpha"]);
 }
 
 /// SKL-6: a source that changes between the survey and the projection is copied as it is then.

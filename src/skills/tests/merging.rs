@@ -51,7 +51,7 @@ fn odd_frontmatter_is_projected_with_a_warning() {
         ["skill `alpha`: its frontmatter calls it `beta`, agents expect the directory's name"]
     );
     assert_eq!(messages(&done.warnings, WarningKind::Frontmatter).len(), 1);
-    assert_eq!(done.written, ["alpha", "broken"]);
+    assert_eq!(done.changes.written, ["alpha", "broken"]);
     // Said again when nothing is read any more.
     assert_eq!(place.project().warnings, done.warnings);
 }
@@ -193,7 +193,7 @@ fn an_unreadable_skill_root_does_not_block_startup() {
         messages(&done.warnings, WarningKind::RootUnreadable),
         [format!("adapter claude-code: project skills: read {}/file/skills: not a directory", place.home)]
     );
-    assert_eq!(done.written, ["alpha", "beta"]);
+    assert_eq!(done.changes.written, ["alpha", "beta"]);
 }
 
 /// SKL-11: the same for a root without permission, where permissions mean something.

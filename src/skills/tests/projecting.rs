@@ -61,7 +61,7 @@ fn executable_bits_are_kept() {
     assert_eq!(mode(&place.target().join("alpha/open")) & 0o022, 0);
     // A changed bit is a changed skill.
     set_mode(&alpha.join("plain"), 0o700);
-    assert_eq!(place.project().written, ["alpha"]);
+    assert_eq!(place.project().changes.written, ["alpha"]);
 }
 
 /// SKL-6: projection follows the sources on every start: changes, new skills, skills that went.
@@ -76,7 +76,7 @@ fn every_start_sees_the_present_sources() {
     place.skill("global", "gamma", "");
     let done = place.project();
     assert_eq!(
-        (done.written, done.removed),
+        (done.changes.written, done.changes.removed),
         (vec!["alpha".to_owned(), "gamma".to_owned()], vec!["beta".to_owned()])
     );
     assert_eq!(place.text("alpha").unwrap(), "two");
@@ -159,7 +159,7 @@ fn an_edited_copy_is_kept_and_replaced() {
     );
     assert_eq!(place.found(), contents(&place.home.join("global")));
     let again = place.project();
-    assert_eq!((again.warnings, again.kept), (vec![], vec!["alpha".to_owned()]));
+    assert_eq!((again.warnings, again.changes.kept), (vec![], vec!["alpha".to_owned()]));
 }
 
 /// SKL-8: an edit that keeps size and modification time is noticed too.
@@ -174,7 +174,7 @@ fn an_edit_in_disguise_is_noticed() {
     tick();
     fs::write(&file, text).unwrap();
     fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
-    assert_eq!(place.project().written, ["alpha"]);
+    assert_eq!(place.project().changes.written, ["alpha"]);
     assert_eq!(place.text("alpha").unwrap(), "source");
 }
 
@@ -189,7 +189,7 @@ fn a_private_target_holds_nothing_else() {
     write(&place.target().join("note"), "agent's");
     link(&place.home, &place.target().join("link"));
     let done = place.project();
-    assert_eq!(done.removed, [".hidden", "link", "note", "own"]);
+    assert_eq!(done.changes.removed, [".hidden", "link", "note", "own"]);
     assert_eq!(place.found(), contents(&place.home.join("global")));
     let mut kept: Vec<_> = contents(&place.home.join("displaced/tester")).into_values().collect();
     kept.sort();
@@ -214,7 +214,7 @@ fn unchanged_skills_cost_no_copy() {
     place.project();
     let before = state();
     let done = place.project();
-    assert_eq!((done.kept, done.written), (vec!["alpha".to_owned()], vec![]));
+    assert_eq!((done.changes.kept, done.changes.written), (vec!["alpha".to_owned()], vec![]));
     assert_eq!(state(), before);
     assert!(matches!(survey(&place.job).skills[0].seen, Seen::Unchanged(_)), "its files are not read");
 }
@@ -256,7 +256,7 @@ fn a_change_within_a_tick_is_seen() {
         assert_eq!(place.text("alpha").unwrap(), format!("{round:02}"));
         let file = place.target().join("alpha/SKILL.md");
         fs::write(&file, fs::read_to_string(&file).unwrap().replace("---", "+++")).unwrap();
-        assert_eq!(place.project().written, ["alpha"], "an edit of the same size in round {round}");
+        assert_eq!(place.project().changes.written, ["alpha"], "an edit of the same size in round {round}");
     }
 }
 
@@ -274,7 +274,7 @@ fn touched_skills_keep_their_copies() {
         .unwrap()
         .set_modified(std::time::UNIX_EPOCH)
         .unwrap();
-    assert_eq!(place.project().kept, ["alpha"]);
+    assert_eq!(place.project().changes.kept, ["alpha"]);
     assert_eq!(fs::metadata(place.target().join("alpha")).unwrap().ino(), inode);
 }
 
@@ -285,7 +285,7 @@ fn a_skill_past_the_bounds_is_left_out() {
     place.job.bounds = Bounds { files: 3, bytes: 100 };
     let alpha = place.skill("global", "alpha", "");
     place.skill("global", "beta", "");
-    assert_eq!(place.project().written, ["alpha", "beta"]);
+    assert_eq!(place.project().changes.written, ["alpha", "beta"]);
     let said = |reason: &str| vec![format!("skill `alpha` at {alpha} is left out: {reason}")];
     let refused = |place: &Place| {
         let done = place.project();
@@ -299,7 +299,7 @@ fn a_skill_past_the_bounds_is_left_out() {
     }
     assert_eq!(refused(&place), said("more than 3 files"));
     fs::remove_file(alpha.join("1")).unwrap();
-    assert_eq!(place.project().written, ["alpha"]);
+    assert_eq!(place.project().changes.written, ["alpha"]);
     write(&alpha.join("2"), &"x".repeat(100));
     assert_eq!(refused(&place), said("more than 100 B"));
     write(&alpha.join("2"), "");
@@ -355,6 +355,6 @@ fn generic_adapter_skips_projection() {
     place.job.target = None;
     let before = contents(&place.home);
     let done = place.project();
-    assert_eq!((done.skills, done.written, done.warnings), (vec![], vec![], vec![]));
+    assert_eq!((done.skills, done.changes.written, done.warnings), (vec![], vec![], vec![]));
     assert_eq!(contents(&place.home), before);
 }

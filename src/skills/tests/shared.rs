@@ -28,7 +28,10 @@ fn what_is_not_ours_is_left_alone() {
     write(&place.target().join("alpha/SKILL.md"), "somebody's");
     write(&place.target().join("mine/SKILL.md"), "somebody's");
     let done = place.project();
-    assert_eq!((&done.occupied, &done.written), (&vec!["alpha".to_owned()], &vec!["beta".to_owned()]));
+    assert_eq!(
+        (&done.changes.occupied, &done.changes.written),
+        (&vec!["alpha".to_owned()], &vec!["beta".to_owned()])
+    );
     assert_eq!(
         messages(&done.warnings, WarningKind::Occupied),
         [format!(
@@ -65,12 +68,12 @@ fn a_copy_goes_with_its_last_owner() {
     let place = Place::shared();
     place.skill("global", "alpha", "");
     let other = with_root(place.other("other"), &place, "global");
-    assert_eq!(place.project().written, ["alpha"]);
-    assert_eq!(run(&other).kept, ["alpha"]);
+    assert_eq!(place.project().changes.written, ["alpha"]);
+    assert_eq!(run(&other).changes.kept, ["alpha"]);
     let nothing = Merged::default();
-    assert_eq!(project(&place.job, &nothing).unwrap().removed, Vec::<String>::new());
+    assert_eq!(project(&place.job, &nothing).unwrap().changes.removed, Vec::<String>::new());
     assert!(place.target().join("alpha/SKILL.md").exists());
-    assert_eq!(project(&other, &nothing).unwrap().removed, ["alpha"]);
+    assert_eq!(project(&other, &nothing).unwrap().changes.removed, ["alpha"]);
     assert!(!place.target().join("alpha").exists());
 }
 
@@ -85,7 +88,10 @@ fn different_contents_of_another_harness_occupy_the_name() {
     let other = with_root(place.other("other"), &place, "theirs");
     place.project();
     let done = run(&other);
-    assert_eq!((&done.occupied, &done.kept), (&vec!["alpha".to_owned()], &vec!["beta".to_owned()]));
+    assert_eq!(
+        (&done.changes.occupied, &done.changes.kept),
+        (&vec!["alpha".to_owned()], &vec!["beta".to_owned()])
+    );
     assert_eq!(
         messages(&done.warnings, WarningKind::Occupied),
         [format!("skill `alpha`: its name is taken in {} by different contents of `tester`", place.target())]
@@ -93,7 +99,7 @@ fn different_contents_of_another_harness_occupy_the_name() {
     assert_eq!(place.text("alpha").unwrap(), "one");
     // Once the first drops it, the second has it.
     project(&place.job, &Merged::default()).unwrap();
-    assert_eq!(run(&other).written, ["alpha"]);
+    assert_eq!(run(&other).changes.written, ["alpha"]);
     assert_eq!(place.text("alpha").unwrap(), "two");
 }
 
@@ -106,8 +112,8 @@ fn a_shared_source_is_renewed_for_both() {
     place.project();
     run(&other);
     place.skill("global", "alpha", "second");
-    assert_eq!(run(&other).written, ["alpha"]);
-    assert_eq!(place.project().kept, ["alpha"]);
+    assert_eq!(run(&other).changes.written, ["alpha"]);
+    assert_eq!(place.project().changes.kept, ["alpha"]);
     assert_eq!(place.text("alpha").unwrap(), "second");
 }
 
@@ -119,7 +125,7 @@ fn a_broken_manifest_owns_nothing() {
     place.project();
     write(&place.target().join(".harnessd.json"), "{");
     let done = place.project();
-    assert_eq!(done.occupied, ["alpha"]);
+    assert_eq!(done.changes.occupied, ["alpha"]);
     let said = messages(&done.warnings, WarningKind::Target);
     let start =
         format!("{}/.harnessd.json is unusable, no copy beside it is taken for ours: ", place.target());
@@ -135,7 +141,7 @@ fn a_name_taken_after_a_crash_is_not_ours() {
     let tuning = crate::skills::execute::Tuning { exchange: true, steps: Some(2) };
     crate::skills::execute::perform(&place.job, &survey(&place.job), tuning).unwrap();
     write(&place.target().join("alpha/SKILL.md"), "somebody's");
-    assert_eq!(place.project().occupied, ["alpha"]);
+    assert_eq!(place.project().changes.occupied, ["alpha"]);
     assert_eq!(place.found().get("alpha/SKILL.md").unwrap(), "somebody's");
 }
 
@@ -169,7 +175,7 @@ fn concurrent_projections_take_turns() {
             scope.spawn(|| {
                 for _ in 0..5 {
                     let done = run(job);
-                    assert_eq!((done.skills.len(), done.occupied.len()), (20, 0));
+                    assert_eq!((done.skills.len(), done.changes.occupied.len()), (20, 0));
                     assert_eq!(done.warnings, []);
                 }
             });
