@@ -37,6 +37,7 @@ mod scope;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use codes::CODES;
 pub use decode::decode;
@@ -50,6 +51,7 @@ pub use model::{
     Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project,
     PromptSource, Timetable, Watch, Work,
 };
+pub use written::written;
 
 use load::Context;
 

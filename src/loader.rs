@@ -130,9 +130,38 @@ pub fn load_alone(selection: &Selection, file: &Utf8Path, kind: FileKind, home: 
     loaded
 }
 
+/// Checks a file with a text that it does not have yet, among the files that it is accepted with; what
+/// is told are the mistakes that the file has, or that others have because of it.
+#[must_use]
+pub fn rehearse(
+    selection: &Selection,
+    file: &Utf8Path,
+    kind: FileKind,
+    text: &str,
+    home: &Utf8Path,
+) -> Loaded {
+    let mut list: Vec<_> = selection.present();
+    list.retain(|(other, known)| *known != FileKind::Project && !files::same_file(other, file));
+    let first = if kind == FileKind::Global { 0 } else { list.len() };
+    list.insert(first, (file.to_owned(), kind));
+    let mut loaded = load_with(&list, home, |one| if one == file { Ok(text.to_owned()) } else { read(one) });
+    loaded
+        .diagnostics
+        .retain(|one| one.place.file == file || one.related.iter().any(|other| other.place.file == file));
+    loaded
+}
+
 /// Reads and checks files together.
 #[must_use]
 pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
+    load_with(list, home, read)
+}
+
+fn load_with(
+    list: &[(Utf8PathBuf, FileKind)],
+    home: &Utf8Path,
+    read: impl Fn(&Utf8Path) -> Result<String, Box<Diagnostic>>,
+) -> Loaded {
     let mut inputs = Vec::new();
     let mut unread = Vec::new();
     for (file, kind) in list {
