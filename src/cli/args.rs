@@ -1,9 +1,13 @@
 //! The arguments of every verb: one definition for parsing, help and manual page.
 
+mod writing;
+
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
+
+pub(super) use writing::{AddArgs, EditArgs, ScheduleSetArgs, SetArgs, UnsetArgs, WriteArgs};
 
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
@@ -83,6 +87,18 @@ pub(super) enum Verb {
     Usage(UsageArgs),
     /// Work with schedules
     Schedule(ScheduleArgs),
+    /// Declare a harness in a configuration file
+    Add(AddArgs),
+    /// Give a key of a harness a value, in the file that declares it
+    Set(SetArgs),
+    /// Take a key of a harness out of the file that declares it
+    Unset(UnsetArgs),
+    /// Take a harness out of the file that declares it
+    Remove(EditArgs),
+    /// Let a harness start with the daemon: `set NAME enabled true`
+    Enable(EditArgs),
+    /// Let a harness start with the daemon no more: `set NAME enabled false`
+    Disable(EditArgs),
 }
 
 /// Arguments of `run`.
@@ -306,6 +322,8 @@ pub(super) struct ScheduleArgs {
 pub(super) enum ScheduleVerb {
     /// Print the next firings of a harness or an expression
     Next(NextArgs),
+    /// Give a harness a schedule, in the file that declares it: `set NAME schedule EXPR`
+    Set(ScheduleSetArgs),
 }
 
 /// Arguments of `schedule next`.

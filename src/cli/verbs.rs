@@ -1,17 +1,22 @@
 //! One file a verb.
 
+pub(super) mod add;
 pub(super) mod agents;
 pub(super) mod describe;
+pub(super) mod disable;
+pub(super) mod enable;
 pub(super) mod list;
 pub(super) mod logs;
 pub(super) mod once;
 pub(super) mod probe_handover;
 pub(super) mod reexec;
 pub(super) mod reload;
+pub(super) mod remove;
 pub(super) mod restart;
 pub(super) mod run;
 pub(super) mod runs;
 pub(super) mod schedule;
+pub(super) mod set;
 pub(super) mod show;
 pub(super) mod skills;
 pub(super) mod start;
@@ -19,6 +24,7 @@ pub(super) mod status;
 pub(super) mod stop;
 pub(super) mod trajectories;
 pub(super) mod trajectory;
+pub(super) mod unset;
 pub(super) mod usage;
 pub(super) mod validate;
 

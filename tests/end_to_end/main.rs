@@ -33,3 +33,4 @@ mod tour;
 mod trajectories;
 mod traps;
 mod validating;
+mod writers;

@@ -3,7 +3,7 @@
 //! Invariants: the file is replaced whole and durably or not at all, and only while it still holds
 //! what the writer had read; two writers of this kind never lose each other's work.
 
-use std::fs::{File, Permissions, symlink_metadata};
+use std::fs::{File, Permissions, create_dir_all, symlink_metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
@@ -35,7 +35,7 @@ pub enum RewriteError {
     Io(#[from] io::Error),
 }
 
-/// Replaces the contents `before` of the file (none: it is made) by `after`. A symbolic link is
+/// Replaces the contents `before` of the file (none: it is made, with its directory) by `after`. A symbolic link is
 /// followed: the file that it leads to is replaced, with the mode and the owner that it has.
 ///
 /// # Errors
@@ -43,6 +43,9 @@ pub enum RewriteError {
 pub fn rewrite(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), RewriteError> {
     let target = target(path)?;
     let directory = target.parent().filter(|one| !one.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
+    if before.is_none() {
+        create_dir_all(directory)?;
+    }
     // Writers that come through another name of the directory meet here, too.
     let _turn = Flock::lock(File::open(directory)?, Wait::Long).map_err(reason)?;
     let found = match read_config(&target) {
@@ -129,8 +132,8 @@ mod tests {
         symlink("nowhere", base.join("dangling")).unwrap();
         let error = rewrite(&base.join("dangling"), None, b"mine").unwrap_err();
         assert_eq!(error.to_string(), "it cannot be written: no such file or directory");
-        rewrite(&base.join("new"), None, b"mine").unwrap();
-        assert_eq!(fs::read(base.join("new")).unwrap(), b"mine");
+        rewrite(&base.join("new/file"), None, b"mine").unwrap();
+        assert_eq!(fs::read(base.join("new/file")).unwrap(), b"mine");
     }
 
     /// WRT-4: of many writers at once, each one that succeeds has what was there and its own.
