@@ -10,6 +10,8 @@ pub(crate) struct Sample {
     pub(crate) text: String,
     /// The paths of all keys.
     pub(crate) keys: Vec<Vec<String>>,
+    /// Their values as they are written.
+    pub(crate) values: Vec<String>,
 }
 
 const NAMES: [&str; 4] = ["a", "b-1", "c_c", "zz"];
@@ -41,8 +43,10 @@ fn spaces(dice: &mut Dice) -> &'static str {
 }
 
 fn key(name: &str, dice: &mut Dice) -> String {
+    let quoted = name.contains('.');
     match dice.below(6) {
         0 => format!("\"{name}\""),
+        _ if quoted => format!("'{name}'"),
         1 => format!("'{name}'"),
         _ => name.to_owned(),
     }
@@ -60,15 +64,15 @@ fn comment(dice: &mut Dice) -> String {
 
 /// A file.
 pub(crate) fn sample(dice: &mut Dice) -> Sample {
-    let mut whole = Sample { text: String::new(), keys: Vec::new() };
+    let mut whole = Sample { text: String::new(), keys: Vec::new(), values: Vec::new() };
     let form = dice.below(8);
     let mut tables = Vec::new();
     for name in &NAMES[..1 + dice.below(NAMES.len())] {
         tables.push(match form {
-            0 => lines(&["harness", name], &["harness", name], dice, &mut whole.keys),
-            1 => lines(&[name], &["harness", name], dice, &mut whole.keys),
-            2 => format!("{} = {}", key(name, dice), braces(name, dice, &mut whole.keys)),
-            _ => table(name, dice, &mut whole.keys),
+            0 => lines(&["harness", name], &["harness", name], dice, &mut whole),
+            1 => lines(&[name], &["harness", name], dice, &mut whole),
+            2 => format!("{} = {}", key(name, dice), braces(name, dice, &mut whole)),
+            _ => table(name, dice, &mut whole),
         });
     }
     match form {
@@ -87,6 +91,7 @@ pub(crate) fn sample(dice: &mut Dice) -> Sample {
     }
     if dice.chance(30) {
         whole.text = whole.text.replace('\n', "\r\n");
+        whole.values.iter_mut().for_each(|value| *value = value.replace('\n', "\r\n"));
     }
     if dice.chance(30) {
         whole.text.truncate(whole.text.trim_end().len());
@@ -103,7 +108,7 @@ fn some_keys(dice: &mut Dice) -> Vec<&'static str> {
 }
 
 /// Entries in lines, each below `prefix`.
-fn lines(prefix: &[&str], path: &[&str], dice: &mut Dice, keys: &mut Vec<Vec<String>>) -> String {
+fn lines(prefix: &[&str], path: &[&str], dice: &mut Dice, whole: &mut Sample) -> String {
     let mut text = String::new();
     let indent = spaces(dice);
     for name in some_keys(dice) {
@@ -118,32 +123,35 @@ fn lines(prefix: &[&str], path: &[&str], dice: &mut Dice, keys: &mut Vec<Vec<Str
         let value = if inner.len() > 1 { "5".to_owned() } else { value(name, false, dice) };
         let key = dotted(&[prefix, inner].concat(), dice);
         text.push_str(&format!("{indent}{key}{}={}{value}{}\n", spaces(dice), spaces(dice), comment(dice)));
-        keys.push([path, inner].concat().into_iter().map(str::to_owned).collect());
+        whole.keys.push([path, inner].concat().into_iter().map(str::to_owned).collect());
+        whole.values.push(value);
     }
     text
 }
 
 /// A table with a header, and tables of its own now and then.
-fn table(name: &str, dice: &mut Dice, keys: &mut Vec<Vec<String>>) -> String {
+fn table(name: &str, dice: &mut Dice, whole: &mut Sample) -> String {
     let path = ["harness", name];
     let mut text = format!("{}[{}]{}\n", spaces(dice), dotted(&path, dice), comment(dice));
-    text.push_str(&lines(&[], &path, dice, keys));
-    let has = |keys: &[Vec<String>], table: &str| keys.iter().any(|key| key[1] == name && key[2] == table);
-    if !has(keys, "env") && dice.chance(30) {
+    text.push_str(&lines(&[], &path, dice, whole));
+    let has_env = whole.keys.iter().any(|key| key[1] == name && key[2] == "env");
+    if !has_env && dice.chance(30) {
         text.push_str(&format!("\n[{}]\nRUST_LOG = 'info'\n", dotted(&["harness", name, "env"], dice)));
-        keys.push(["harness", name, "env", "RUST_LOG"].map(str::to_owned).to_vec());
+        whole.keys.push(["harness", name, "env", "RUST_LOG"].map(str::to_owned).to_vec());
+        whole.values.push("'info'".to_owned());
     }
     text.push_str(dice.pick(&["", "\n", "\n\n", "# behind\n\n"]));
     text
 }
 
 /// An inline table.
-fn braces(name: &str, dice: &mut Dice, keys: &mut Vec<Vec<String>>) -> String {
+fn braces(name: &str, dice: &mut Dice, whole: &mut Sample) -> String {
     let mut entries = Vec::new();
     for inner in some_keys(dice) {
         let value = value(inner, true, dice);
         entries.push(format!("{}{}={}{value}", dotted(&[inner], dice), spaces(dice), spaces(dice)));
-        keys.push(["harness", name, inner].map(str::to_owned).to_vec());
+        whole.keys.push(["harness", name, inner].map(str::to_owned).to_vec());
+        whole.values.push(value);
     }
     format!(
         "{{{}{}{}}}",

@@ -62,11 +62,13 @@ pub(crate) fn with(mut old: Meaning, path: &[String], new: Option<&str>) -> Mean
 #[test]
 fn a_changed_value_changes_its_own_bytes_only() {
     each_sample(|sample, dice| {
-        let Some(path) = sample.keys.get(dice.below(sample.keys.len())) else { return };
+        let chosen = dice.below(sample.keys.len());
+        let Some((path, value)) = sample.keys.get(chosen).zip(sample.values.get(chosen)) else { return };
         let new = "\"another 'value'\"";
         let text = edit::set(&sample.text, &steps(path), new).unwrap();
-        let (gone, come) = changed(&sample.text, &text);
-        assert!(new.contains(come) && !gone.contains('='), "{gone:?} became {come:?} in\n{text}");
+        let key = edit::place(&sample.text, &steps(path)).unwrap();
+        let (before, after) = sample.text[key.end..].split_once(value.as_str()).unwrap();
+        assert_eq!(text, format!("{}{before}{new}{after}", &sample.text[..key.end]));
         assert_eq!(meaning(&text).unwrap(), with(meaning(&sample.text).unwrap(), path, Some(new)));
     });
 }
@@ -102,7 +104,8 @@ fn a_key_is_taken_out_and_nothing_else() {
         let (_, come) = changed(&sample.text, &text);
         assert_eq!(come.trim(), "", "something came in\n{text}");
         assert_eq!(meaning(&text).unwrap(), with(meaning(&sample.text).unwrap(), path, None));
-        assert_eq!(text.ends_with('\n') || text.is_empty(), sample.text.ends_with('\n') || text.is_empty());
+        // Without a final newline the last line that stays may be an empty one, which then has none.
+        assert!(text.is_empty() || text.ends_with('\n') || !sample.text.ends_with('\n'), "{text}");
     });
 }
 

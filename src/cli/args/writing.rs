@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use camino::Utf8PathBuf;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::config::{Key, TableKind, known_keys, written};
+use crate::config::{Key, TableKind, known_keys};
 
 const VALUES: &str = "A VALUE is read as TOML where the key takes a switch, a number, a list or a table and the \
 VALUE is one (`true`, `40`, `[\"-c\", \"date\"]`, `{ RUST_LOG = \"info\" }`). Anything else is the text itself: no quotes \
@@ -99,8 +99,7 @@ impl Args for KeyFlags {
             let flag = Arg::new(key.name).long(name.as_str()).value_name("VALUE");
             let flag = flag.help(format!("Takes {}", key.takes)).help_heading("Keys of the harness");
             // A switch alone is on.
-            let is_switch = written(&[key.name], "true") == "true";
-            if is_switch {
+            if key.is_switch() {
                 flag.num_args(0..=1).require_equals(true).default_missing_value("true")
             } else {
                 flag
