@@ -56,7 +56,6 @@ const VALUES: [&str; 14] = [
 
 /// Each execution is one edit of one file, most of them damaged.
 #[test]
-#[expect(clippy::print_stdout, reason = "how much was tried is shown with `--nocapture`")]
 fn a_writer_answers_whatever_a_file_holds() {
     let (mut tried, mut edited) = (0_u64, 0_u64);
     for seed in seeds(2_000, 1_000_000) {

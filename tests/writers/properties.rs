@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use harnessd::config::{TableKind, known_keys, written};
 use harnessd::edit;
@@ -26,11 +27,8 @@ fn each_sample(property: impl Fn(&Sample, &mut Dice)) {
     for seed in seeds(300, 100_000) {
         let mut dice = Dice::new(seed);
         let sample = sample(&mut dice);
-        let run = std::panic::AssertUnwindSafe(|| property(&sample, &mut dice));
-        if let Err(cause) = std::panic::catch_unwind(run) {
-            eprintln!("HARNESSD_SEED={seed}:\n{}", sample.text);
-            std::panic::resume_unwind(cause);
-        }
+        let run = catch_unwind(AssertUnwindSafe(|| property(&sample, &mut dice)));
+        assert!(run.is_ok(), "HARNESSD_SEED={seed}, as said above:\n{}", sample.text);
     }
 }
 
