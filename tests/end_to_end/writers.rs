@@ -188,6 +188,10 @@ fn what_a_drop_in_declares_is_edited_only_if_it_is_named() {
     }
     assert_eq!(home.ok(&["set", "b", "tty", "true", "--file", drop_in]).out, format!("{file}: written\n"));
     assert_eq!(home.read(drop_in), "\n[harness.b]\ncmd = \"true\"\ntty = true\n");
+    symlink(".config", home.path("link")).unwrap();
+    let linked = "link/harnessd/harness.d/more.toml";
+    let said = home.ok(&["unset", "b", "tty", "--file", linked]);
+    assert_eq!(said.out, format!("{file}: written\n"), "it is a drop-in by whatever name");
     let said = home.harnessd(&["set", "c", "tty", "true", "--file", drop_in]);
     assert!(said.err.starts_with(&format!("error: no harness `c` is declared in {file}\n")), "{said:?}");
 }

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::base::{HarnessName, SourceText};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::config::{FileKind, decode, file_kind};
+use crate::config::{DROP_IN_DIR, FileKind, decode, file_kind};
 use crate::edit;
 use crate::host::files;
 use crate::loader::project_name;
@@ -87,10 +87,8 @@ impl Target {
 
     /// A file that the user names; the project's part of a full name must then be that of the file.
     fn named(context: &Context, name: &str, file: &Utf8Path) -> Result<Self, Failure> {
-        let file = context.cwd.join(file);
-        let global = &context.selection.global.file;
-        let forced = files::same_file(&file, global).then_some(FileKind::Global);
-        let kind = file_kind(&file, Some(global), forced);
+        let file = as_selected(context, context.cwd.join(file));
+        let kind = file_kind(&file, Some(&context.selection.global.file), None);
         let project = match kind == FileKind::Project && file.exists() {
             true => project_name(&file).ok(),
             false => None,
@@ -125,6 +123,21 @@ impl Target {
         let Some(text) = text_of(&self.file) else { return true };
         let is_toml = edit::place(&text, &[]).is_some();
         !is_toml || edit::place(&text, &self.path(&[])).is_some()
+    }
+}
+
+/// A file that the invocation is about has the name that it has there, whatever links it was named by:
+/// its kind and its relative paths go by that.
+fn as_selected(context: &Context, file: Utf8PathBuf) -> Utf8PathBuf {
+    let global = &context.selection.global.file;
+    let selected = [Some(global), context.selection.project.as_ref()];
+    if let Some(selected) = selected.into_iter().flatten().find(|one| files::same_file(&file, one)) {
+        return selected.clone();
+    }
+    let drop_ins = global.with_file_name(DROP_IN_DIR);
+    match (file.parent(), file.file_name()) {
+        (Some(parent), Some(name)) if files::same_file(parent, &drop_ins) => drop_ins.join(name),
+        _ => file,
     }
 }
 
