@@ -140,11 +140,13 @@ pub fn rehearse(
     text: &str,
     home: &Utf8Path,
 ) -> Loaded {
-    let mut list: Vec<_> = selection.present();
-    list.retain(|(other, known)| *known != FileKind::Project && !files::same_file(other, file));
-    let first = if kind == FileKind::Global { 0 } else { list.len() };
-    list.insert(first, (file.to_owned(), kind));
-    let mut loaded = load_with(&list, home, |one| if one == file { Ok(text.to_owned()) } else { read(one) });
+    let mut others = selection.present();
+    others.retain(|(other, known)| *known != FileKind::Project && !files::same_file(other, file));
+    // What cannot be read of the others is told when they are looked at.
+    let (mut inputs, _) = inputs(&others);
+    let first = if kind == FileKind::Global { 0 } else { inputs.len() };
+    inputs.insert(first, Input { file: file.to_owned(), kind, text: text.to_owned() });
+    let mut loaded = check(&inputs, home);
     loaded
         .diagnostics
         .retain(|one| one.place.file == file || one.related.iter().any(|other| other.place.file == file));
@@ -154,14 +156,19 @@ pub fn rehearse(
 /// Reads and checks files together.
 #[must_use]
 pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
-    load_with(list, home, read)
+    let (inputs, unread) = inputs(list);
+    let mut loaded = check(&inputs, home);
+    if !unread.is_empty() {
+        loaded.configuration = None;
+        loaded.diagnostics.extend(unread);
+        let order = |one: &Diagnostic| list.iter().position(|(file, _)| *file == one.place.file);
+        loaded.diagnostics.sort_by_key(order);
+    }
+    loaded
 }
 
-fn load_with(
-    list: &[(Utf8PathBuf, FileKind)],
-    home: &Utf8Path,
-    read: impl Fn(&Utf8Path) -> Result<String, Box<Diagnostic>>,
-) -> Loaded {
+/// The texts of files, and what is to be said of those that cannot be read.
+fn inputs(list: &[(Utf8PathBuf, FileKind)]) -> (Vec<Input>, Vec<Diagnostic>) {
     let mut inputs = Vec::new();
     let mut unread = Vec::new();
     for (file, kind) in list {
@@ -170,16 +177,13 @@ fn load_with(
             Err(diagnostic) => unread.push(*diagnostic),
         }
     }
+    (inputs, unread)
+}
+
+fn check(inputs: &[Input], home: &Utf8Path) -> Loaded {
     let surroundings =
         Surroundings { home: home.to_owned(), zone: zone::system(), env: files::text_environment() };
-    let mut loaded = config::load(&inputs, &surroundings, &Disk);
-    if !unread.is_empty() {
-        loaded.configuration = None;
-        loaded.diagnostics.extend(unread);
-        let order = |one: &Diagnostic| list.iter().position(|(file, _)| *file == one.place.file);
-        loaded.diagnostics.sort_by_key(order);
-    }
-    loaded
+    config::load(inputs, &surroundings, &Disk)
 }
 
 fn read(file: &Utf8Path) -> Result<String, Box<Diagnostic>> {
