@@ -9,6 +9,7 @@ mod failure;
 mod journal;
 mod output;
 mod verbs;
+mod writing;
 
 use std::process::ExitCode;
 use std::{env, io};
@@ -83,5 +84,11 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Trajectory(args) => verbs::trajectory::perform(&context, args, out),
         Verb::Usage(args) => verbs::usage::perform(&context, args, out),
         Verb::Schedule(args) => verbs::schedule::perform(&context, args, out),
+        Verb::Add(args) => verbs::add::perform(&context, args, out),
+        Verb::Set(args) => verbs::set::perform(&context, args, out),
+        Verb::Unset(args) => verbs::unset::perform(&context, args, out),
+        Verb::Remove(args) => verbs::remove::perform(&context, args, out),
+        Verb::Enable(args) => verbs::enable::perform(&context, args, out),
+        Verb::Disable(args) => verbs::disable::perform(&context, args, out),
     }
 }

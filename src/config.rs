@@ -39,6 +39,7 @@ mod scope;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use codes::CODES;
 pub use decode::decode;
@@ -54,6 +55,7 @@ pub use model::{
     Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Profile, Project,
     PromptSource, Timetable, Watch, Work,
 };
+pub use written::written;
 
 use load::Context;
 

@@ -169,6 +169,29 @@ pub fn load_alone(selection: &Selection, file: &Utf8Path, kind: FileKind, home: 
     loaded
 }
 
+/// Checks a file with a text that it does not have yet, among the files that it is accepted with; what
+/// is told are the mistakes that the file has, or that others have because of it.
+#[must_use]
+pub fn rehearse(
+    selection: &Selection,
+    file: &Utf8Path,
+    kind: FileKind,
+    text: &str,
+    home: &Utf8Path,
+) -> Loaded {
+    let mut others = selection.present();
+    others.retain(|(other, known)| *known != FileKind::Project && !files::same_file(other, file));
+    // What cannot be read of the others is told when they are looked at.
+    let (mut inputs, _) = inputs(&others);
+    let first = if kind == FileKind::Global { 0 } else { inputs.len() };
+    inputs.insert(first, Input { file: file.to_owned(), kind, text: text.to_owned() });
+    let mut loaded = check(&inputs, home);
+    loaded
+        .diagnostics
+        .retain(|one| one.place.file == file || one.related.iter().any(|other| other.place.file == file));
+    loaded
+}
+
 /// Reads and checks files together.
 #[must_use]
 pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {

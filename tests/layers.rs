@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 /// Modules that use no clock, file, process, thread or environment.
 const PURE: &[&str] = &[
     "base",
+    "edit",
     "lifecycle",
     "schedule",
     "report",

@@ -3,6 +3,7 @@
 mod planning;
 mod profiles;
 mod projects;
+mod writing;
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -12,6 +13,7 @@ use crate::base::version;
 pub(super) use planning::{CheckArgs, PlanArgs, SkillsArgs, SkillsVerb, SyncArgs};
 pub(super) use profiles::UseProfileArgs;
 pub(super) use projects::{DownArgs, UpArgs};
+pub(super) use writing::{AddArgs, EditArgs, ScheduleSetArgs, SetArgs, UnsetArgs, WriteArgs};
 
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
@@ -101,6 +103,18 @@ pub(super) enum Verb {
     Usage(UsageArgs),
     /// Work with schedules
     Schedule(ScheduleArgs),
+    /// Declare a harness in a configuration file
+    Add(AddArgs),
+    /// Give a key of a harness a value, in the file that declares it
+    Set(SetArgs),
+    /// Take a key of a harness out of the file that declares it
+    Unset(UnsetArgs),
+    /// Take a harness out of the file that declares it
+    Remove(EditArgs),
+    /// Let a harness start with the daemon: `set NAME enabled true`
+    Enable(EditArgs),
+    /// Let a harness start with the daemon no more: `set NAME enabled false`
+    Disable(EditArgs),
 }
 
 /// Arguments of `run`.
@@ -317,6 +331,8 @@ pub(super) struct ScheduleArgs {
 pub(super) enum ScheduleVerb {
     /// Print the next firings of a harness or an expression
     Next(NextArgs),
+    /// Give a harness a schedule, in the file that declares it: `set NAME schedule EXPR`
+    Set(ScheduleSetArgs),
 }
 
 /// Arguments of `schedule next`.

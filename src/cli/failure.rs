@@ -4,6 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::base::{Diagnostic, Sources};
 use crate::client::ConnectError;
 use crate::daemon::DaemonError;
 use crate::host::lock::LockError;
@@ -30,6 +31,16 @@ pub(super) enum Failure {
         body: ErrorBody,
         /// The exit status that says so: the agent's own where it has one.
         status: u8,
+    },
+    /// A configuration file would have mistakes.
+    #[error("{body}")]
+    Invalid {
+        /// What was not done.
+        body: ErrorBody,
+        /// The mistakes.
+        diagnostics: Vec<Diagnostic>,
+        /// The texts that they point into.
+        sources: Sources,
     },
     /// The arguments do not fit.
     #[error("{0}")]
@@ -67,9 +78,10 @@ impl Failure {
     /// The failure as the object that `--json` prints.
     pub(super) fn body(&self) -> ErrorBody {
         match self {
-            Self::Said(body) | Self::Ended { body, .. } | Self::Daemon(DaemonError::Refused(body)) => {
-                body.clone()
-            }
+            Self::Said(body)
+            | Self::Ended { body, .. }
+            | Self::Invalid { body, .. }
+            | Self::Daemon(DaemonError::Refused(body)) => body.clone(),
             Self::Usage(message) => ErrorBody::new(ErrorCode::BadRequest, message.clone())
                 .help("`harnessd help` and `harnessd VERB --help` show what is understood"),
             Self::Store(cause) | Self::Daemon(DaemonError::Store(cause)) => cause.body(),

@@ -1,12 +1,14 @@
 //! Standard output for every verb: JSON, tables, times; and the one printer of errors.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
 use chrono_tz::Tz;
 use serde::Serialize;
 
 use super::failure::Failure;
-use crate::base::Wall;
+use crate::base::{Format, Wall, json_one, render};
+use crate::host::files::text_environment;
 use crate::host::zone;
 
 /// Standard output.
@@ -27,9 +29,8 @@ impl Output {
     }
 
     /// Whether escapes may be used: a terminal, and no `NO_COLOR`.
-    pub(super) fn color(env: &std::collections::BTreeMap<String, String>) -> bool {
-        let refused = env.get("NO_COLOR").is_some_and(|value| !value.is_empty());
-        !refused && io::stdout().is_terminal()
+    pub(super) fn color(env: &BTreeMap<String, String>) -> bool {
+        !no_color(env) && io::stdout().is_terminal()
     }
 
     /// Prints a value as JSON.
@@ -79,6 +80,10 @@ impl Output {
     }
 }
 
+fn no_color(env: &BTreeMap<String, String>) -> bool {
+    env.get("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
 fn shown(at: Wall, zone: Tz) -> String {
     at.utc().with_timezone(&zone).format("%Y-%m-%d %H:%M:%S").to_string()
 }
@@ -110,10 +115,22 @@ pub(super) fn or_dash(text: Option<impl ToString>) -> String {
 pub(super) fn print_failure(failure: &Failure, json: bool) {
     let body = failure.body();
     let text = if json {
-        format!("{}\n", plain(serde_json::json!({ "error": body }).to_string()))
+        let mut object = serde_json::json!({ "error": body });
+        if let Failure::Invalid { diagnostics, sources, .. } = failure {
+            object["diagnostics"] = diagnostics.iter().map(|one| json_one(one, sources)).collect();
+        }
+        format!("{}\n", plain(object.to_string()))
     } else {
-        let help = body.help.iter().map(|help| format!("  help: {help}\n"));
-        std::iter::once(format!("error: {}\n", body.message)).chain(help).collect()
+        let mut text = match failure {
+            Failure::Invalid { diagnostics, sources, .. } => {
+                let color = io::stderr().is_terminal() && !no_color(&text_environment());
+                render(diagnostics, sources, Format::Human { color })
+            }
+            _ => String::new(),
+        };
+        text.push_str(&format!("error: {}\n", body.message));
+        text.extend(body.help.iter().map(|help| format!("  help: {help}\n")));
+        text
     };
     // With stderr closed nobody can be told; the exit status still says it.
     let _told = io::stderr().write_all(text.as_bytes());

@@ -1,8 +1,11 @@
 //! One file a verb.
 
+pub(super) mod add;
 pub(super) mod agents;
 pub(super) mod describe;
+pub(super) mod disable;
 pub(super) mod down;
+pub(super) mod enable;
 pub(super) mod list;
 pub(super) mod logs;
 pub(super) mod once;
@@ -11,10 +14,12 @@ pub(super) mod probe_handover;
 pub(super) mod ps;
 pub(super) mod reexec;
 pub(super) mod reload;
+pub(super) mod remove;
 pub(super) mod restart;
 pub(super) mod run;
 pub(super) mod runs;
 pub(super) mod schedule;
+pub(super) mod set;
 pub(super) mod show;
 pub(super) mod skills;
 pub(super) mod start;
@@ -22,6 +27,7 @@ pub(super) mod status;
 pub(super) mod stop;
 pub(super) mod trajectories;
 pub(super) mod trajectory;
+pub(super) mod unset;
 pub(super) mod up;
 pub(super) mod usage;
 pub(super) mod use_profile;

@@ -16,6 +16,14 @@ pub struct Key {
     pub later: bool,
 }
 
+impl Key {
+    /// Whether it takes `true` or `false`.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        self.takes == SWITCH
+    }
+}
+
 const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
     Key { name, takes, example, later: false }
 }

@@ -58,7 +58,7 @@ fn value_of_item(item: &Item) -> Value {
     }
 }
 
-fn value_of(value: &toml_edit::Value) -> Value {
+pub(super) fn value_of(value: &toml_edit::Value) -> Value {
     match value {
         toml_edit::Value::String(text) => text.value().as_str().into(),
         toml_edit::Value::Integer(number) => (*number.value()).into(),

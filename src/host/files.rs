@@ -6,11 +6,13 @@
 mod dotenv;
 mod places;
 mod prompt;
+mod rewrite;
 mod stamp;
 
 pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, read_env_file};
 pub use places::{Places, home_directory};
 pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
+pub use rewrite::{RewriteError, rewrite};
 pub use stamp::Stamp;
 
 use std::collections::BTreeMap;
@@ -115,27 +117,42 @@ pub(in crate::host) fn regular(kind: FileType) -> Result<(), ReadProblem> {
 /// # Errors
 /// What the system says; the old file then stands.
 pub fn atomic_write(path: &Utf8Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    // The umask does not count.
+    replace_by(path, contents, |file| file.set_permissions(Permissions::from_mode(mode)))
+}
+
+/// Replaces `path` by a file with these contents, which `prepare` gives its mode and owner; before,
+/// only its own user can open it for writing.
+fn replace_by<E: From<io::Error>>(
+    path: &Utf8Path,
+    contents: &[u8],
+    prepare: impl FnOnce(&File) -> Result<(), E>,
+) -> Result<(), E> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let directory = path.parent().filter(|one| !one.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let beside = directory.join(format!(".{name}.{}.{number}.tmp", std::process::id()));
-    let written = write_and_rename(&beside, path, contents, mode);
+    let written = write_and_rename(&beside, path, contents, prepare);
     if written.is_err() {
         // The error that is returned matters more than what stays behind.
         let _ = std::fs::remove_file(&beside);
     }
     written?;
-    File::open(directory)?.sync_all()
+    Ok(File::open(directory)?.sync_all()?)
 }
 
-fn write_and_rename(beside: &Utf8Path, path: &Utf8Path, contents: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(beside)?;
+fn write_and_rename<E: From<io::Error>>(
+    beside: &Utf8Path,
+    path: &Utf8Path,
+    contents: &[u8],
+    prepare: impl FnOnce(&File) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(beside)?;
+    prepare(&file)?;
     file.write_all(contents)?;
-    // The umask does not count.
-    file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()?;
-    std::fs::rename(beside, path)
+    Ok(std::fs::rename(beside, path)?)
 }
 
 /// Replaces `path` by these contents unless it holds them already; its directory is made if need be.

@@ -244,6 +244,8 @@ pub enum ErrorCode {
     TargetNotWritable,
     /// The run that was waited for did not end `ok`.
     RunFailed,
+    /// A configuration file could not be written; it is as it was.
+    FileNotWritten,
     /// The caller may not do that.
     NotPermitted,
     /// No daemon answers.

@@ -36,3 +36,4 @@ mod tour;
 mod trajectories;
 mod traps;
 mod validating;
+mod writers;

@@ -1,4 +1,4 @@
-//! `schedule next`: when a harness or an expression is due (SCH-2).
+//! `schedule next`: when a harness or an expression is due (SCH-2); `schedule set` (WRT-1).
 
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ use crate::cli::args::{NextArgs, ScheduleArgs, ScheduleVerb};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
+use crate::cli::writing;
 use crate::config::Timetable;
 use crate::host::{clock, zone};
 use crate::schedule::{Schedule, parse_zone};
@@ -22,6 +23,9 @@ pub(in crate::cli) fn perform(
 ) -> Result<ExitCode, Failure> {
     match &args.verb {
         ScheduleVerb::Next(args) => next(context, args, out),
+        ScheduleVerb::Set(args) => {
+            writing::set(context, (&args.name, "schedule", &args.expression), &args.write, out)
+        }
     }
 }
 

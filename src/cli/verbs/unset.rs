@@ -1,0 +1,17 @@
+//! `unset`: takes a key of a harness out (WRT-1).
+
+use std::process::ExitCode;
+
+use crate::cli::args::UnsetArgs;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::cli::writing;
+
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &UnsetArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
+    writing::unset(context, (&args.name, Some(&args.key)), &args.write, out)
+}
