@@ -188,16 +188,17 @@ fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap
     watched.extend(candidates.iter().map(|one| one.state.file.clone()));
     let mut projects = Projects { before: in_force.projects, ..Projects::default() };
     if !candidates.is_empty() {
-        let mut inputs: Vec<Input> = global.iter().flat_map(|global| global.inputs.clone()).collect();
-        inputs.extend(candidates.iter().filter_map(Candidate::input));
+        let above: Vec<Input> = global.iter().flat_map(|global| global.inputs.clone()).collect();
+        let projects_too = candidates.iter().filter_map(Candidate::input);
+        let inputs: Vec<Input> = above.iter().cloned().chain(projects_too).collect();
         let mut together = check(&inputs, home);
         if global_accepted {
             // What it says of projects can be judged only beside them.
-            let own = |one: &&Diagnostic| !candidates.iter().any(|unit| unit.is_to_blame(one));
+            let own = |one: &&Diagnostic| !candidates.iter().any(|unit| unit.is_to_blame(one, &above));
             diagnostics = together.diagnostics.iter().filter(own).cloned().collect();
         }
         sources.extend(std::mem::take(&mut together.sources));
-        projects.judge(candidates, &together, now);
+        projects.judge(candidates, &together, &above, now);
     }
     diagnostics.append(&mut projects.diagnostics);
     let in_force = InForce { global, projects: projects.after };
@@ -231,11 +232,12 @@ impl Candidate {
         Some(Input { file: self.state.file.clone(), kind: FileKind::Project, text })
     }
 
-    /// Whether a mistake is this project's: one in its file, or an error elsewhere that it brings about.
-    fn is_to_blame(&self, one: &Diagnostic) -> bool {
+    /// Whether a mistake is this project's: one in its file, or an error in the global unit that it brings about.
+    fn is_to_blame(&self, one: &Diagnostic, global: &[Input]) -> bool {
         let here = |place: &Place| place.file == self.state.file;
-        here(&one.place)
-            || (one.severity == Severity::Error && one.related.iter().any(|other| here(&other.place)))
+        let above = || global.iter().any(|input| input.file == one.place.file);
+        let brought = || one.related.iter().any(|other| here(&other.place));
+        here(&one.place) || (one.severity == Severity::Error && above() && brought())
     }
 }
 
@@ -296,10 +298,13 @@ struct Projects {
 }
 
 impl Projects {
-    fn judge(&mut self, candidates: Vec<Candidate>, together: &Loaded, now: Wall) {
+    fn judge(&mut self, candidates: Vec<Candidate>, together: &Loaded, above: &[Input], now: Wall) {
         let mistakes = |one: &Candidate| match &one.text {
             Err(unread) => vec![Diagnostic::clone(unread)],
-            Ok(_) => together.diagnostics.iter().filter(|found| one.is_to_blame(found)).cloned().collect(),
+            Ok(_) => {
+                let own = together.diagnostics.iter().filter(|found| one.is_to_blame(found, above));
+                own.cloned().collect()
+            }
         };
         let judged: Vec<_> = candidates.into_iter().map(|one| (mistakes(&one), one)).collect();
         // Refused ones first: what they keep in force keeps its name.

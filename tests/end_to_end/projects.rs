@@ -369,3 +369,18 @@ fn a_reexecution_takes_projects_along() {
     );
     assert_eq!(["app/web", "listed/web"].map(|name| home.pid(name)), pids);
 }
+
+/// CFG-3, CFG-5: two listed projects of one name: the first keeps it, the second is refused, and both are named.
+#[test]
+fn of_two_listed_projects_of_one_name_the_first_keeps_it() {
+    let mut home = Home::new("[daemon]\nprojects = [\"~/a/app\", \"~/b/app\"]\n");
+    home.write("a/app/harness.toml", &server("web", "600"));
+    home.write("b/app/harness.toml", &server("other", "600"));
+    home.start_daemon();
+    wait_listed(&home, &["app/web"]);
+    let status = home.ok(&["status", "--json"]).json();
+    let states: Vec<_> = status["projects"].as_array().unwrap().iter().map(|one| &one["state"]).collect();
+    assert_eq!(states, ["ok", "rejected"]);
+    let said = format!("two projects are named `app`: `{}` and `{}`", home.text("a/app"), home.text("b/app"));
+    assert_eq!(status["config"]["diagnostics"][0]["message"], json!(said));
+}
