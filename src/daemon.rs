@@ -30,6 +30,7 @@ mod sessions;
 mod signals;
 mod source;
 mod state;
+mod surveys;
 mod versions;
 mod weighing;
 mod workers;

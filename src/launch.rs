@@ -4,6 +4,7 @@
 //! what they do with the result, never in how it is made. Invariant: nothing is
 //! executed here, and a failed preparation leaves the agent unlaunched.
 
+mod agents;
 mod beside;
 mod environment;
 mod error;
@@ -11,6 +12,7 @@ mod prepare;
 mod skills;
 mod trail;
 
+pub use agents::{FoundAgent, agents, program, version_line};
 pub use beside::{Conditions, check_spec, notice_spec, version_spec};
 pub use environment::{Surroundings, log_file, login_files};
 pub use error::LaunchError;

@@ -5,6 +5,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
 
+mod init;
+
+pub(super) use init::InitArgs;
+
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
 #[command(name = "harnessd", version = version(), about, propagate_version = true, arg_required_else_help = true)]
@@ -65,8 +69,12 @@ pub(super) enum Verb {
     Once(NameArgs),
     /// Check configuration files; starts nothing and needs no daemon
     Validate(ValidateArgs),
-    /// List the known agents and what each supports
+    /// List the known agents: which are installed, logged in, and what each supports
     Agents,
+    /// Look for what may be wrong with the daemon and around it; repairs nothing, needs no daemon
+    Doctor,
+    /// Write a configuration file to begin with, for the agents that are found
+    Init(InitArgs),
     /// Show the merged skills of harnesses: who won, who is shadowed
     Skills(SkillsArgs),
     /// List runs, newest first

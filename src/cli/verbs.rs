@@ -2,6 +2,8 @@
 
 pub(super) mod agents;
 pub(super) mod describe;
+pub(super) mod doctor;
+pub(super) mod init;
 pub(super) mod list;
 pub(super) mod logs;
 pub(super) mod once;

@@ -15,7 +15,7 @@ use super::daemon::{DaemonLayer, daemon_table, settings};
 use super::definition::digest;
 use super::document::File;
 use super::harness::{Shared, harness, not_a_table, shared};
-use super::model::{Configuration, Harness, Notify};
+use super::model::{Configuration, DaemonSettings, Harness, Notify, Setting};
 use super::neighbours::{Declaration, neighbours};
 use super::notify::notify;
 use super::{FileKind, Input, Loaded, Lookup, Surroundings, tables};
@@ -116,14 +116,14 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     }
     found.extend(project_clashes(&all));
     found.extend(neighbours(&harnesses, &declared, inputs));
-    let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
+    let (daemon, told) = daemon_of(&files, surroundings, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
-    let settings = match files
+    let (settings, told) = match files
         .iter()
         .zip(inputs)
         .any(|(file, input)| file.is_none() && input.kind == FileKind::Global)
     {
-        false => daemon.clone(),
+        false => (daemon.clone(), told),
         true => {
             let salvaged: Vec<Option<File>> = inputs.iter().map(File::salvage).collect();
             daemon_of(&salvaged, surroundings, &mut Vec::new(), 0)
@@ -140,7 +140,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         notify,
         files,
     });
-    Loaded { configuration, settings, diagnostics, sources }
+    Loaded { configuration, settings, told, diagnostics, sources }
 }
 
 /// Everything of each file but its harnesses.
@@ -219,7 +219,7 @@ fn daemon_of(
     surroundings: &Surroundings,
     found: &mut Found,
     after_all: usize,
-) -> super::DaemonSettings {
+) -> (DaemonSettings, Vec<Setting>) {
     let mut layer = DaemonLayer::default();
     let global = files.iter().enumerate().filter_map(|(at, file)| Some((at, file.as_ref()?)));
     for (at, file) in global.filter(|(_, file)| file.kind == FileKind::Global) {
@@ -227,9 +227,9 @@ fn daemon_of(
         found.extend(wrong.into_iter().map(|one| (at, one)));
         layer = layer.or(read);
     }
-    let (settings, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
+    let (settings, told, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
     found.extend(wrong.into_iter().map(|one| (after_all, one)));
-    settings
+    (settings, told)
 }
 
 /// The first file that has a `[notify]` table decides.

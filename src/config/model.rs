@@ -56,6 +56,17 @@ pub struct DaemonSettings {
     pub skill_max_bytes: u64,
 }
 
+/// A setting of the daemon, and who says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its key in `[daemon]`.
+    pub key: &'static str,
+    /// What holds, as it is written; none: nothing is said.
+    pub value: Option<String>,
+    /// The name of a variable, `[daemon]`, or `built-in`.
+    pub source: String,
+}
+
 impl Default for DaemonSettings {
     fn default() -> Self {
         super::daemon::defaults()

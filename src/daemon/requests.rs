@@ -1,6 +1,8 @@
 //! From a line on the control socket to the verb's own file, and what they share.
 
+mod agents;
 mod describe;
+mod doctor;
 mod list;
 mod reexec;
 mod reload;
@@ -69,6 +71,8 @@ impl Daemon {
             }
             Op::Stop { names, all, wait } => stop::answer(self, asked, &names, all, wait),
             Op::Restart { names, all, wait } => restart::answer(self, asked, &names, all, wait),
+            Op::Agents => Ok(agents::answer(self, asked)),
+            Op::Doctor => Ok(doctor::answer(self, asked)),
             Op::Reload => reload::answer(self, asked),
             Op::Reexec => reexec::answer(self, asked),
             Op::Runs { name, limit, failed, since } => {

@@ -19,6 +19,7 @@ use super::handover::Handover;
 use super::inquiries::Waiting;
 use super::output::Output;
 use super::parking::Parking;
+use super::surveys::Survey;
 use super::versions::Versions;
 use super::workers::Workers;
 use crate::base::{ExitStatus, Mono, Now, RunId, Wall};
@@ -121,6 +122,8 @@ pub(super) struct Daemon {
     /// Questions about them that cannot be answered yet.
     pub(super) waiting: Vec<Waiting>,
     pub(super) versions: Versions,
+    /// Questions about the agents that wait for versions.
+    pub(super) surveys: Vec<Survey>,
     pub(super) parking: Parking,
     /// Runs that end as soon as it is known at which commit they left their repository, or then.
     pub(super) heads: BTreeMap<RunId, Mono>,

@@ -3,11 +3,13 @@
 //! Invariants: no read waits (a FIFO in place of a file is an error, not a
 //! hang) or grows without bound; a file is replaced whole or not at all.
 
+mod access;
 mod dotenv;
 mod places;
 mod prompt;
 mod stamp;
 
+pub use access::Access;
 pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, read_env_file};
 pub use places::{Places, home_directory};
 pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
@@ -136,6 +138,23 @@ fn write_and_rename(beside: &Utf8Path, path: &Utf8Path, contents: &[u8], mode: u
     file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()?;
     std::fs::rename(beside, path)
+}
+
+/// Makes a file with these contents where there is none; its directory is made if need be.
+///
+/// # Errors
+/// `AlreadyExists`, or what the system says; then there is no file of ours.
+pub fn create(path: &Utf8Path, contents: &[u8]) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let written = file.write_all(contents).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // The error that is returned matters more than what stays behind.
+        let _ = std::fs::remove_file(path);
+    }
+    written
 }
 
 /// Replaces `path` by these contents unless it holds them already; its directory is made if need be.

@@ -277,7 +277,7 @@ fn write_documents(
 
 /// Finds the program (CFG-6): `cmd`, else the adapter's variable, else its command in PATH, else
 /// the places where its installer puts it. The first word's failure is the one that is told.
-fn locate(
+pub(super) fn locate(
     harness: &Harness,
     env: &BTreeMap<OsString, OsString>,
     workdir: &Utf8Path,

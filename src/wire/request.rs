@@ -76,6 +76,8 @@ const OPS: &[(&str, &[Field])] = &[
     ("start", START),
     ("stop", SELECTION),
     ("restart", SELECTION),
+    ("agents", &[]),
+    ("doctor", &[]),
     ("reload", &[]),
     ("reexec", &[]),
     (

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use crate::adapter::Registry;
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
 use crate::config::{Harness, Loaded, definition_json};
 use crate::daemon::inquiries::{self, Asks, Desk, Fleet};
@@ -15,11 +16,15 @@ use crate::daemon::lost::end_stale;
 use crate::daemon::recording::sweep;
 use crate::daemon::requests::json;
 use crate::daemon::sessions::{Sought, find, prepare_in};
+use crate::daemon::surveys::Wants;
 use crate::daemon::weighing::{Placed, Weighed, weigh};
+use crate::doctor::{Patient, examine};
 use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::tree::Kin;
-use crate::launch::{LaunchError, Prepared, Surroundings, shown_command, skills_view, withdraw_skills};
+use crate::launch::{
+    FoundAgent, LaunchError, Prepared, Surroundings, agents, shown_command, skills_view, withdraw_skills,
+};
 use crate::loader::{self, Selection};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
@@ -67,6 +72,17 @@ pub(super) enum Question {
         view: Box<HarnessView>,
         around: Arc<Surroundings>,
     },
+    Survey {
+        ticket: Ticket,
+        wants: Wants,
+        selection: Selection,
+        around: Arc<Surroundings>,
+    },
+    Examine {
+        ticket: Ticket,
+        patient: Box<Patient>,
+        around: Arc<Surroundings>,
+    },
     Inquire {
         ticket: Ticket,
         asks: Asks,
@@ -110,6 +126,11 @@ pub(in crate::daemon) enum Answer {
         ticket: Ticket,
         result: Result<Value, ErrorBody>,
     },
+    Surveyed {
+        ticket: Ticket,
+        wants: Wants,
+        found: Vec<FoundAgent>,
+    },
     /// The follower with what it found; none: it is lost.
     Looked(Option<Box<(Box<Follower>, Look)>>),
     Weighed(Weighed),
@@ -140,7 +161,11 @@ impl Question {
             }
             Self::Look { .. } => Answer::Looked(None),
             Self::Weigh { .. } => Answer::Weighed(Weighed::default()),
-            Self::Skills { ticket, .. } | Self::Describe { ticket, .. } | Self::Inquire { ticket, .. } => {
+            Self::Skills { ticket, .. }
+            | Self::Describe { ticket, .. }
+            | Self::Survey { ticket, .. }
+            | Self::Examine { ticket, .. }
+            | Self::Inquire { ticket, .. } => {
                 Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
             }
         }
@@ -172,6 +197,16 @@ impl Question {
             Self::Sweep { state, elsewhere, before } => Answer::Swept(sweep(&state, &elsewhere, before)),
             Self::Skills { ticket, harness, around } => {
                 Answer::Told { ticket, result: json(&skills_view(&harness, &around)) }
+            }
+            Self::Survey { ticket, wants, selection, around } => {
+                // A mistake in the configuration must not hide the built-in agents.
+                let configuration = loader::load_global(&selection, &around.home).configuration;
+                let registry = configuration.map_or_else(Registry::builtin, |one| one.registry);
+                Answer::Surveyed { ticket, wants, found: agents(&registry, &around) }
+            }
+            Self::Examine { ticket, patient, around } => {
+                let loaded = loader::load_global(&patient.selection, &around.home);
+                Answer::Told { ticket, result: json(&examine(&patient, &loaded, &around)) }
             }
             Self::Inquire { ticket, asks, desk } => {
                 Answer::Told { ticket, result: inquiries::answer(asks, &desk) }

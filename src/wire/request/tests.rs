@@ -73,6 +73,8 @@ fn requests_read_back() {
         },
         Op::Stop { names: Vec::new(), all: true, wait: false },
         Op::Restart { names: names(), all: false, wait: false },
+        Op::Agents,
+        Op::Doctor,
         Op::Reload,
         Op::Runs { name: None, limit: None, failed: false, since: None },
         Op::Runs {
