@@ -154,7 +154,7 @@ impl Adapter {
     pub fn retention(&self, env: &BTreeMap<String, String>, home: &Utf8Path) -> Option<RetentionView> {
         let Retention { file, key, default } = self.retention.as_ref()?;
         let file = resolve(file, env, home)?.into_string();
-        Some(RetentionView { file, key: key.clone(), value: None, default: default.clone() })
+        Some(RetentionView { file, key: key.clone(), value: None, default: default.clone(), trouble: None })
     }
 
     fn answers_to(&self, name: &str) -> bool {

@@ -12,9 +12,13 @@ fn one(agent: &AgentState) -> Option<Finding> {
     if !agent.agent.supports.trajectory {
         return None;
     }
-    let Some(RetentionView { file, key, value, default }) = &agent.retention else {
+    let Some(RetentionView { file, key, value, default, trouble }) = &agent.retention else {
         return Some(Finding::note(format!("{name}: nothing is known of how long it keeps them")));
     };
+    if let Some(trouble) = trouble {
+        let text = format!("{name}: `{file}` cannot be read for `{key}`: {trouble}");
+        return Some(Finding::note(text));
+    }
     let text = match (value, default) {
         (Some(value), _) => format!("{name}: `{key}` is {value}, says `{file}`"),
         (None, Some(default)) => format!("{name}: {default}, since `{file}` does not set `{key}`"),

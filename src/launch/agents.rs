@@ -13,7 +13,7 @@ use super::error::LaunchError;
 use super::prepare::{locate, workdir};
 use crate::adapter::{Adapter, Registry};
 use crate::config::Harness;
-use crate::host::files;
+use crate::host::files::{self, ReadProblem};
 use crate::host::process::{SpawnSpec, StdinSource};
 use crate::wire::{AgentState, Login, RetentionView};
 
@@ -43,9 +43,7 @@ fn agent(adapter: &Adapter, around: &Surroundings) -> FoundAgent {
     let path = passed.get(&OsString::from("PATH")).map(OsString::as_os_str);
     let program = words.iter().find_map(|word| find(word, path, &around.home, &around.home).ok());
     let (login, login_files) = login(adapter.login_files(&env, &around.home));
-    let retention = adapter
-        .retention(&env, &around.home)
-        .map(|said| RetentionView { value: setting(Utf8Path::new(&said.file), &said.key), ..said });
+    let retention = adapter.retention(&env, &around.home).map(retention);
     let question = program.clone().and_then(|program| question(adapter, program, around));
     let state = AgentState {
         agent: adapter.view(),
@@ -70,9 +68,12 @@ pub fn program(harness: &Harness, around: &Surroundings) -> Result<Utf8PathBuf, 
     locate(harness, &env, &workdir(harness, around), around)
 }
 
+/// A file of at most so many bytes holds no login: `{}`, `[]` or `null` with the end of its line.
+const EMPTY: u64 = 6;
+
 /// Whether one of the files is there and holds something, which then stands first.
 fn login(mut places: Vec<Utf8PathBuf>) -> (Login, Vec<String>) {
-    let holds = |place: &Utf8PathBuf| place.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
+    let holds = |place: &Utf8PathBuf| place.metadata().is_ok_and(|file| file.is_file() && file.len() > EMPTY);
     let login = match places.iter().position(holds) {
         Some(at) => {
             places[..=at].rotate_right(1);
@@ -83,15 +84,25 @@ fn login(mut places: Vec<Utf8PathBuf>) -> (Login, Vec<String>) {
     (login, places.into_iter().map(Utf8PathBuf::into_string).collect())
 }
 
-/// What a JSON document says under a key, as text. One that cannot be read says nothing.
-fn setting(file: &Utf8Path, key: &str) -> Option<String> {
-    let document: Value = serde_json::from_slice(&files::read_config(file).ok()?).ok()?;
-    let found = key.split('.').try_fold(&document, |value, part| value.get(part))?;
-    match found {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(found.to_string()),
+/// The same with what the agent's settings say. They may hold comments, which JSON has not.
+fn retention(of: RetentionView) -> RetentionView {
+    let document = match files::read_config(Utf8Path::new(&of.file)) {
+        Err(ReadProblem::Missing) => return of,
+        Err(problem) => Err(problem.to_string()),
+        Ok(text) => {
+            serde_json::from_slice::<Value>(&text).map_err(|error| format!("it is no plain JSON: {error}"))
+        }
+    };
+    let document = match document {
+        Ok(document) => document,
+        Err(trouble) => return RetentionView { trouble: Some(trouble), ..of },
+    };
+    let value = match of.key.split('.').try_fold(&document, |value, part| value.get(part)) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(found @ (Value::Number(_) | Value::Bool(_))) => Some(found.to_string()),
         _ => None,
-    }
+    };
+    RetentionView { value, ..of }
 }
 
 /// The question for the version of a program, in the environment that a run of it would have. A program of

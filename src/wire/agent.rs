@@ -118,6 +118,9 @@ pub struct RetentionView {
     /// What holds while they say nothing, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
+    /// Why what they say cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// What `agents` shows.
