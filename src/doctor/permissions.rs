@@ -28,6 +28,10 @@ fn private(path: &Utf8Path, needed: bool) -> Finding {
         Ok(None) if needed => Finding::note(format!("`{path}` is not there yet")),
         Ok(None) => Finding::error(format!("`{path}` is not there any more: nobody can reach the daemon"))
             .help("restart the daemon, which makes it anew; what removed it may do so again"),
+        Ok(Some(access)) if needed && !access.directory => {
+            Finding::error(format!("`{path}` is no directory"))
+                .help("remove it, or choose another place with `--state-dir`")
+        }
         Ok(Some(access)) if !access.own => {
             Finding::warning(format!("`{path}` is owned by `{}`, not by this user", access.owner))
                 .help("run harnessd as that user, or choose another place")

@@ -16,6 +16,12 @@ fn one(sight: &Sight<'_>, setting: &Setting) -> Finding {
         _ => (None, false, ""),
     };
     let value = in_use.or(setting.value.as_deref()).unwrap_or("not set");
-    let source = if by_flag { flag } else { setting.source.as_str() };
+    let state_named = patient.state_by_flag
+        || sight.loaded.told.iter().any(|one| one.key == "state_dir" && one.value.is_some());
+    let source = match setting.key {
+        _ if by_flag => flag,
+        "socket" if setting.value.is_none() && state_named => "in the state directory that was named",
+        _ => setting.source.as_str(),
+    };
     Finding::note(format!("{} = {value} ({source})", setting.key))
 }

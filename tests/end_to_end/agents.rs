@@ -192,7 +192,10 @@ fn doctor_finds_what_is_wrong() {
     let harnesses = findings(&home, "harnesses");
     assert_eq!(harnesses[0], pair("ok", "1 of 2 have their program"));
     assert_eq!(harnesses[1].0, "error");
-    assert!(harnesses[1].1.starts_with("`a` cannot start: program `no-such-program`"), "{harnesses:?}");
+    assert!(
+        harnesses[1].1.starts_with("`a` cannot start: `no-such-program` is not in PATH"),
+        "{harnesses:?}"
+    );
     home.configure("[harness.a]\ncmd = \"sleep\"\ncolour = 1\n");
     until("it is refused", || home.ok(&["status"]).out.contains("REJECTED").then_some(()));
     let configuration = findings(&home, "configuration");

@@ -9,6 +9,8 @@ use nix::unistd::{AccessFlags, User, access, geteuid};
 /// Who may do what with a file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
+    /// Whether it is a directory.
+    pub directory: bool,
     /// The bits of its mode.
     pub mode: u32,
     /// Whether it is this process's user's.
@@ -32,6 +34,7 @@ impl Access {
         let uid = found.uid();
         let name = User::from_uid(uid.into()).ok().flatten().map(|user| user.name);
         Ok(Some(Self {
+            directory: found.is_dir(),
             mode: found.mode() & 0o7777,
             own: geteuid().as_raw() == uid,
             writable: access(path.as_std_path(), AccessFlags::W_OK).is_ok(),
