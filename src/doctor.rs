@@ -70,8 +70,11 @@ struct Sight<'a> {
     around: &'a Surroundings,
 }
 
+/// What a section finds.
+type Look = fn(&Sight<'_>) -> Vec<Finding>;
+
 /// What is looked at, in the order in which it is told: a new section is one line here.
-const SECTIONS: &[(&str, fn(&Sight<'_>) -> Vec<Finding>)] = &[
+const SECTIONS: &[(&str, Look)] = &[
     ("daemon", daemon::look),
     ("configuration", configuration::look),
     ("settings", settings::look),
@@ -90,10 +93,7 @@ const SECTIONS: &[(&str, fn(&Sight<'_>) -> Vec<Finding>)] = &[
 #[must_use]
 pub fn examine(patient: &Patient, loaded: &Loaded, around: &Surroundings) -> DoctorView {
     let sight = Sight { patient, loaded, around };
-    let section = |(name, look): &(&str, fn(&Sight<'_>) -> Vec<Finding>)| Section {
-        name: (*name).to_owned(),
-        findings: look(&sight),
-    };
+    let section = |(name, look): &(&str, Look)| Section { name: (*name).to_owned(), findings: look(&sight) };
     let judged_by = if patient.daemon.is_some() { Judge::Daemon } else { Judge::Caller };
     DoctorView { judged_by, sections: SECTIONS.iter().map(section).collect() }
 }

@@ -20,6 +20,7 @@ pub struct Space {
 ///
 /// # Errors
 /// What the system says.
+#[expect(clippy::useless_conversion, reason = "the system's types are narrower on other machines")]
 pub fn space(path: &Utf8Path) -> io::Result<Space> {
     let found = statvfs(path.as_std_path())?;
     let unit = found.fragment_size();
