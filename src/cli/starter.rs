@@ -82,6 +82,7 @@ fn sweep(kind: Kind, agent: &str, accepts: bool, turns: bool) -> String {
     ];
     lines.extend((kind == Kind::Global).then(|| "# workdir = \"~\"".to_owned()));
     lines.push("# schedule = \"30 2 * * mon-fri\"".to_owned());
+    lines.push("# exclusive = true    # runs in one workdir wait for one another".to_owned());
     lines.push("# timeout = \"45m\"".to_owned());
     lines.extend(turns.then(|| "# max_turns = 40".to_owned()));
     let unasked = "# auto_accept = false    # true: it asks nobody before it writes or executes";
@@ -169,8 +170,7 @@ mod tests {
                 let text = starter(kind, &agents);
                 assert_eq!(judge(kind, text.clone()), (0, Vec::new()), "{text}");
                 let (harnesses, said) = judge(kind, uncommented(&text));
-                let one_workdir = |said: &String| !said.contains("share a workdir");
-                assert_eq!(said.iter().filter(|one| one_workdir(one)).count(), 0, "{said:?}\n{text}");
+                assert_eq!(said, [""; 0], "{text}");
                 let prompted = agents.iter().filter(|one| one.supports.prompt).count().max(1);
                 assert_eq!(harnesses, prompted + 2, "{text}");
             }

@@ -123,7 +123,7 @@ fn an_unknown_op_is_refused() {
             Some(3),
             r"unknown op `zzzzzzzz\n`",
             Some(
-                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `reload`, `reexec`, `runs`, `show`, `skills`, `trajectories`, `trajectory`, `usage`, `subscribe`"
+                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `agents`, `doctor`, `reload`, `reexec`, `runs`, `show`, `skills`, `trajectories`, `trajectory`, `usage`, `subscribe`"
             )
         )
     );
