@@ -37,7 +37,8 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
             Login::Yes => "yes",
             Login::Unknown => "unknown",
         };
-        let version = one.version.as_ref().or(one.version_trouble.as_ref());
+        let trouble = || one.version_trouble.as_ref().map(|trouble| format!("unknown: {trouble}"));
+        let version = one.version.clone().or_else(trouble);
         vec![
             one.agent.id.clone(),
             or_dash(version),
