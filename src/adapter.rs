@@ -49,4 +49,3 @@ pub use session::Session;
 pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
 pub use stores::{Disk, Scene, Stores};
 pub use synthesis::{Invocation, Synthesis};
-pub use view::{AgentView, Supports};

@@ -8,6 +8,7 @@ mod context;
 mod failure;
 mod journal;
 mod output;
+mod starter;
 mod verbs;
 mod writing;
 
@@ -76,6 +77,8 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Validate(args) => verbs::validate::perform(&context, args, out),
         Verb::Agents => verbs::agents::perform(&context, out),
         Verb::Plan(args) => verbs::plan::perform(&context, args, out),
+        Verb::Doctor => verbs::doctor::perform(&context, out),
+        Verb::Init(args) => verbs::init::perform(&context, args, out),
         Verb::Skills(args) => verbs::skills::perform(&context, args, out),
         Verb::Runs(args) => verbs::runs::perform(&context, args, out),
         Verb::Show(args) => verbs::show::perform(&context, args, out),

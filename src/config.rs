@@ -53,7 +53,7 @@ pub use keys::{Key, TableKind, known_keys};
 pub use load::{load, project_clash, project_name};
 pub use model::{
     Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Profile, Project,
-    PromptSource, Timetable, Watch, Work,
+    PromptSource, Setting, Timetable, Watch, Work,
 };
 pub use written::written;
 
@@ -143,6 +143,8 @@ pub struct Loaded {
     /// The daemon's settings, as far as they can be told: a single value that is right survives
     /// the mistakes around it, so that a broken file does not move the state directory.
     pub settings: DaemonSettings,
+    /// The same settings one by one, each with who says so.
+    pub told: Vec<Setting>,
     /// All mistakes and doubts, in the order of files and places.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that they point into.

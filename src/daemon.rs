@@ -31,6 +31,7 @@ mod sessions;
 mod signals;
 mod source;
 mod state;
+mod surveys;
 mod versions;
 mod weighing;
 mod workers;

@@ -8,6 +8,7 @@
 pub mod cgroup;
 pub mod clock;
 pub mod console;
+pub mod disk;
 pub mod entropy;
 pub mod files;
 mod flock;
@@ -20,6 +21,7 @@ pub mod memory;
 pub mod notify;
 pub mod process;
 pub mod run_lock;
+pub mod service;
 pub mod signals;
 pub mod socket;
 pub mod sqlite;

@@ -4,6 +4,7 @@
 //! what they do with the result, never in how it is made. Invariant: nothing is
 //! executed here, and a failed preparation leaves the agent unlaunched.
 
+mod agents;
 mod beside;
 mod draft;
 mod environment;
@@ -15,6 +16,7 @@ mod skills;
 mod tests;
 mod trail;
 
+pub use agents::{FoundAgent, agents, program, version_line};
 pub use beside::{Conditions, check_spec, notice_spec, version_spec};
 pub use draft::{Chosen, Draft, draft, is_quick, shown_command, workdir};
 pub use environment::{Surroundings, log_file, login_files};

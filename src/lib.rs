@@ -9,6 +9,7 @@ pub mod client;
 pub mod config;
 pub mod correlate;
 pub mod daemon;
+pub mod doctor;
 pub mod edit;
 pub mod host;
 pub mod launch;

@@ -82,6 +82,16 @@ impl Store {
         }
     }
 
+    /// Whether every page is whole and what a start needs makes sense, for one that only looks.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn examine(&self) -> Result<(), StoreError> {
+        self.read(connect::pages)?;
+        self.open_runs()?;
+        self.remembered().map(drop)
+    }
+
     /// The database file.
     #[must_use]
     pub fn path(&self) -> &Utf8Path {

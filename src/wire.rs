@@ -3,6 +3,8 @@
 //! Types and framing only; no socket is opened here. Absent means unknown: a
 //! key is left out, never `null`. Lists are always present.
 
+mod agent;
+mod doctor;
 mod event;
 mod frame;
 mod message;
@@ -15,6 +17,8 @@ mod trail;
 mod trajectories;
 mod view;
 
+pub use agent::{AgentState, AgentView, AgentsView, Judge, Login, RetentionView, Supports};
+pub use doctor::{DoctorView, Finding, Level, Section};
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};

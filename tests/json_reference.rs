@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use harnessd::base::{Outcome, State, Trigger};
 use harnessd::trajectory::{Action, Kinship, What};
 use harnessd::wire::{
-    Description, ErrorBody, ErrorCode, Event, EventKind, Evidence, FiringsView, Op, Origin, PlanView,
-    PlannedInput, PlannedSession, Planner, Reply, RootState, RunSkill, RunView, SkillRank, SkillState,
-    StatusView, SyncView, TrajectoriesView, UsageView, WaitingReason, Welcome,
+    AgentsView, Description, DoctorView, ErrorBody, ErrorCode, Event, EventKind, Evidence, FiringsView,
+    Judge, Level, Login, Op, Origin, PlanView, PlannedInput, PlannedSession, Planner, Reply, RootState,
+    RunSkill, RunView, SkillRank, SkillState, StatusView, SyncView, TrajectoriesView, UsageView,
+    WaitingReason, Welcome,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -127,6 +128,19 @@ fn description() -> Value {
         "skills": skills}))
 }
 
+fn agents() -> Value {
+    let supports = json!({"prompt": true, "prompt_bytes": 1, "resident_prompt": true, "model": "by-flag",
+        "auto_accept": "already", "max_turns": "never", "quiet": "already", "skills": "private",
+        "hides_native_skills": true, "trajectory": true, "gateway": true, "mcp": true, "outcome": true,
+        "session_id": true, "resume": true, "resident_resume": true, "fork": true});
+    whole::<AgentsView>(
+        json!({"judged_by": "daemon", "agents": [{"id": "pi", "aliases": [], "commands": ["pi"],
+        "supports": supports, "installed": true, "path": "/pi", "version": "1", "version_trouble": "t",
+        "login": "yes", "login_files": [], "retention": {"file": "/f", "key": "k", "value": "1", "default": "30 days",
+        "trouble": "t"}}]}),
+    )
+}
+
 /// CTL-7: every key of every object is documented.
 #[test]
 fn every_key_is_documented() {
@@ -160,6 +174,9 @@ fn every_key_is_documented() {
         run_view(),
         trajectories(),
         used(),
+        agents(),
+        whole::<DoctorView>(json!({"judged_by": "caller", "sections": [{"name": "disk", "findings": [
+            {"level": "ok", "text": "t", "help": "h"}]}]})),
     ] {
         keys(&value, &mut all);
     }
@@ -191,6 +208,9 @@ fn every_word_is_documented() {
     all.extend(words::<SkillRank>(json!("?")));
     all.extend(words::<SkillState>(json!("?")));
     all.extend(words::<RootState>(json!("?")));
+    all.extend(words::<Judge>(json!("?")));
+    all.extend(words::<Level>(json!("?")));
+    all.extend(words::<Login>(json!("?")));
     all.extend(words::<Op>(json!({"op": "?"})));
     all.extend(words::<EventKind>(json!({"event": "?"})));
     assert!(all.len() > 60, "{all:?}");

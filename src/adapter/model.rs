@@ -281,8 +281,12 @@ pub(super) struct Probe {
 pub(super) struct Retention {
     #[serde(default)]
     pub(super) file: String,
+    /// Keys from the top down, with a `.` between them.
     #[serde(default)]
     pub(super) key: String,
+    /// What holds while the file does not say, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) default: Option<String>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

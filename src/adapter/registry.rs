@@ -12,10 +12,11 @@ use serde_json::{Map, Value};
 use super::check::{GENERIC, check, clashes};
 use super::document;
 use super::merge::deep_merge;
-use super::model::Adapter;
+use super::model::{Adapter, Retention};
 use super::place::resolve;
 use super::shape::{ADAPTER, Problem};
 use super::skills::private_subdir;
+use crate::wire::RetentionView;
 
 /// The built-in documents, in the order in which they are listed.
 pub(super) const DOCUMENTS: [&str; 15] = [
@@ -136,11 +137,24 @@ impl Adapter {
         self.probe.as_ref().map_or(&[], |probe| &probe.version)
     }
 
+    /// The variables that stop its updates, telemetry and chatter.
+    pub fn quietened(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.quieten.env.iter()
+    }
+
     /// The files that show whether somebody is logged in.
     #[must_use]
     pub fn login_files(&self, env: &BTreeMap<String, String>, home: &Utf8Path) -> Vec<Utf8PathBuf> {
         let files = self.probe.as_ref().map_or(&[][..], |probe| &probe.login);
         files.iter().filter_map(|file| resolve(file, env, home)).collect()
+    }
+
+    /// Where it says how long it keeps its transcripts, and what it does while that says nothing.
+    #[must_use]
+    pub fn retention(&self, env: &BTreeMap<String, String>, home: &Utf8Path) -> Option<RetentionView> {
+        let Retention { file, key, default } = self.retention.as_ref()?;
+        let file = resolve(file, env, home)?.into_string();
+        Some(RetentionView { file, key: key.clone(), value: None, default: default.clone(), trouble: None })
     }
 
     fn answers_to(&self, name: &str) -> bool {

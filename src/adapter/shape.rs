@@ -109,7 +109,7 @@ pub(super) const ADAPTER: Shape = Table(&[
     ("outcome", Table(&[("args", Texts), ("format", Text)])),
     ("probe", Table(&[("version", Texts), ("login", Texts)])),
     ("envelope_id", Text),
-    ("retention", Table(&[("file", Text), ("key", Text)])),
+    ("retention", Table(&[("file", Text), ("key", Text), ("default", Text)])),
 ]);
 
 impl Shape {

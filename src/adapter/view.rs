@@ -2,64 +2,10 @@
 //!
 //! Invariant: everything here is derived from the adapter's data.
 
-use serde::{Deserialize, Serialize};
-
 use super::model::Adapter;
 use super::options::OptionKey;
 use super::skills::private_subdir;
-
-/// One adapter, for people and programs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentView {
-    /// Its id.
-    pub id: String,
-    /// Further names by which it is found.
-    pub aliases: Vec<String>,
-    /// The file names that infer it.
-    pub commands: Vec<String>,
-    /// What it supports.
-    pub supports: Supports,
-}
-
-/// What an agent supports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Supports {
-    /// A one-shot with a prompt.
-    pub prompt: bool,
-    /// The bytes of the largest prompt; left out: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt_bytes: Option<usize>,
-    /// A resident agent that is given a prompt first.
-    pub resident_prompt: bool,
-    /// `by-flag`, `already` or `never`, like the next three.
-    pub model: String,
-    /// See `model`.
-    pub auto_accept: String,
-    /// See `model`.
-    pub max_turns: String,
-    /// See `model`.
-    pub quiet: String,
-    /// `private`, `shared` or `none`.
-    pub skills: String,
-    /// Whether copies that it finds by itself can be hidden from its model.
-    pub hides_native_skills: bool,
-    /// It writes transcripts of its own.
-    pub trajectory: bool,
-    /// Its requests can be sent through the gateway.
-    pub gateway: bool,
-    /// The MCP facade can be injected.
-    pub mcp: bool,
-    /// It prints a result that a program can read.
-    pub outcome: bool,
-    /// It can be told its session's id.
-    pub session_id: bool,
-    /// It can resume a session, as a one-shot.
-    pub resume: bool,
-    /// It can in its terminal mode.
-    pub resident_resume: bool,
-    /// It can fork a session, as a one-shot.
-    pub fork: bool,
-}
+use crate::wire::{AgentView, Supports};
 
 impl Adapter {
     /// What `harnessd agents` says of it.

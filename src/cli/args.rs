@@ -1,5 +1,6 @@
 //! The arguments of every verb: one definition for parsing, help and manual page.
 
+mod init;
 mod planning;
 mod profiles;
 mod projects;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
 
+pub(super) use init::InitArgs;
 pub(super) use planning::{CheckArgs, PlanArgs, SkillsArgs, SkillsVerb, SyncArgs};
 pub(super) use profiles::UseProfileArgs;
 pub(super) use projects::{DownArgs, UpArgs};
@@ -83,10 +85,14 @@ pub(super) enum Verb {
     Once(NameArgs),
     /// Check configuration files; starts nothing and needs no daemon
     Validate(ValidateArgs),
-    /// List the known agents and what each supports
+    /// List the known agents: which are installed, logged in, and what each supports
     Agents,
     /// Show what the next start of a harness would do, and do nothing
     Plan(PlanArgs),
+    /// Look for what may be wrong with the daemon and around it; repairs nothing, needs no daemon
+    Doctor,
+    /// Write a configuration file to begin with, for the agents that are found
+    Init(InitArgs),
     /// Show the merged skills of harnesses: who won, who is shadowed
     Skills(SkillsArgs),
     /// List runs, newest first

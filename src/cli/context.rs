@@ -26,8 +26,8 @@ pub(super) struct Context {
     pub(super) home: Utf8PathBuf,
     pub(super) cwd: Utf8PathBuf,
     pub(super) selection: Selection,
-    state_dir: Option<Utf8PathBuf>,
-    socket: Option<Utf8PathBuf>,
+    pub(super) state_dir: Option<Utf8PathBuf>,
+    pub(super) socket: Option<Utf8PathBuf>,
     global: bool,
 }
 
@@ -65,9 +65,14 @@ impl Context {
         self.options().state_path(&self.settings())
     }
 
+    /// The control socket: flag, variable, `[daemon]`, then the usual place.
+    pub(super) fn socket_path(&self) -> Utf8PathBuf {
+        self.options().socket_path(&self.settings())
+    }
+
     /// A connection to the daemon.
     pub(super) fn client(&self) -> Result<Client, Failure> {
-        Ok(Client::connect(&self.options().socket_path(&self.settings()))?)
+        Ok(Client::connect(&self.socket_path())?)
     }
 
     /// Asks the daemon.

@@ -14,7 +14,7 @@ use super::codes::{BAD_SETTING, WRONG_TYPE};
 use super::document::File;
 use super::keys::{self, DAEMON_KEYS, Key};
 use super::layers::{Layer, dict_of, extract};
-use super::model::DaemonSettings;
+use super::model::{DaemonSettings, Setting};
 use super::path::{PathError, resolve};
 use super::raw::RawDaemon;
 use super::scalar::Element;
@@ -116,7 +116,7 @@ pub(super) fn settings(
     layer: &DaemonLayer,
     env: &BTreeMap<String, String>,
     home: &Utf8Path,
-) -> (DaemonSettings, Vec<Diagnostic>) {
+) -> (DaemonSettings, Vec<Setting>, Vec<Diagnostic>) {
     let base = built_in().merge(Layer::new("[daemon]", layer.dict.clone()));
     let mut dict = Dict::new();
     for key in DAEMON_KEYS.iter().filter(|key| by_variable(key)) {
@@ -142,17 +142,45 @@ pub(super) fn settings(
                 }
                 let projects = raw.projects.iter().flatten().filter_map(Element::text);
                 let projects = projects.filter_map(|text| resolve(text, &layer.dir, home).ok()).collect();
-                return (made(&raw, state_dir, socket, projects), found);
+                return (made(&raw, state_dir, socket, projects), told(&layer.dict, &dict), found);
             }
             Err(error) => {
                 let key = error.path.first().cloned().unwrap_or_default();
                 if dict.remove(&key).is_none() {
                     // The table below was clean when it was read by itself.
-                    return (defaults(), found);
+                    return (defaults(), told(&Dict::new(), &Dict::new()), found);
                 }
                 found.push(wrong_setting(&key, &error, env));
             }
         }
+    }
+}
+
+/// Each setting as the highest layer says it, with that layer (CFG-6).
+fn told(table: &Dict, environment: &Dict) -> Vec<Setting> {
+    let built_in = built_in();
+    let one = |key: &Key| {
+        let (value, source) = match (environment.get(key.name), table.get(key.name)) {
+            (Some(value), _) => (Some(value.clone()), variable(key)),
+            (None, Some(value)) => (Some(value.clone()), "[daemon]".to_owned()),
+            (None, None) => (built_in.find_value(key.name).ok(), "built-in".to_owned()),
+        };
+        Setting { key: key.name, value: value.as_ref().map(plain), source }
+    };
+    DAEMON_KEYS.iter().filter(|key| !key.later).map(one).collect()
+}
+
+/// A value as it would be written, a text without its quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(_, text) => text.clone(),
+        Value::Bool(_, flag) => flag.to_string(),
+        Value::Array(_, list) => list.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => match (other.to_u128(), other.to_i128()) {
+            (Some(number), _) => number.to_string(),
+            (None, Some(number)) => number.to_string(),
+            (None, None) => String::new(),
+        },
     }
 }
 

@@ -15,7 +15,7 @@ use super::daemon::{DaemonLayer, daemon_table, settings};
 use super::definition::digest;
 use super::document::File;
 use super::harness::{Shared, harness, not_a_table, shared};
-use super::model::{Configuration, Harness, Notify, Project};
+use super::model::{Configuration, DaemonSettings, Harness, Notify, Project, Setting};
 use super::neighbours::{Declaration, neighbours};
 use super::notify::notify;
 use super::profile::{Members, profiles};
@@ -119,7 +119,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     let projects =
         all.iter().filter_map(|(_, one)| Some((one.file.file.clone(), one.project.clone()?))).collect();
     found.extend(neighbours(&harnesses, &declared, inputs, &surroundings.home));
-    let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
+    let (daemon, told) = daemon_of(&files, surroundings, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
     let members = Members {
         harnesses: &harnesses,
@@ -132,12 +132,12 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     };
     let (profiles, wrong) = profiles(&files, &members);
     found.extend(wrong);
-    let settings = match files
+    let (settings, told) = match files
         .iter()
         .zip(inputs)
         .any(|(file, input)| file.is_none() && input.kind == FileKind::Global)
     {
-        false => daemon.clone(),
+        false => (daemon.clone(), told),
         true => {
             let salvaged: Vec<Option<File>> = inputs.iter().map(File::salvage).collect();
             daemon_of(&salvaged, surroundings, &mut Vec::new(), 0)
@@ -157,7 +157,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         partial: false,
         files,
     });
-    Loaded { configuration, sound, projects, settings, diagnostics, sources }
+    Loaded { configuration, sound, projects, settings, told, diagnostics, sources }
 }
 
 /// Everything of each file but its harnesses.
@@ -240,7 +240,7 @@ fn daemon_of(
     surroundings: &Surroundings,
     found: &mut Found,
     after_all: usize,
-) -> super::DaemonSettings {
+) -> (DaemonSettings, Vec<Setting>) {
     let mut layer = DaemonLayer::default();
     let global = files.iter().enumerate().filter_map(|(at, file)| Some((at, file.as_ref()?)));
     for (at, file) in global.filter(|(_, file)| file.kind == FileKind::Global) {
@@ -248,9 +248,9 @@ fn daemon_of(
         found.extend(wrong.into_iter().map(|one| (at, one)));
         layer = layer.or(read);
     }
-    let (settings, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
+    let (settings, told, wrong) = settings(&layer, &surroundings.env, &surroundings.home);
     found.extend(wrong.into_iter().map(|one| (after_all, one)));
-    settings
+    (settings, told)
 }
 
 /// The first file that has a `[notify]` table decides.

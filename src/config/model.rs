@@ -62,6 +62,17 @@ pub struct DaemonSettings {
     pub projects: Vec<Utf8PathBuf>,
 }
 
+/// A setting of the daemon, and who says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its key in `[daemon]`.
+    pub key: &'static str,
+    /// What holds, as it is written; none: nothing is said.
+    pub value: Option<String>,
+    /// The name of a variable, `[daemon]`, or `built-in`.
+    pub source: String,
+}
+
 impl Default for DaemonSettings {
     fn default() -> Self {
         super::daemon::defaults()

@@ -96,6 +96,7 @@ pub(super) fn assemble(
         following: Following::default(),
         waiting: Vec::new(),
         versions: Versions::default(),
+        surveys: Vec::new(),
         parking: Parking::default(),
         heads: BTreeMap::new(),
         reap_due: false,

@@ -1,6 +1,8 @@
 //! From a line on the control socket to the verb's own file, and what they share.
 
+mod agents;
 mod describe;
+mod doctor;
 mod down;
 mod list;
 mod plan;
@@ -78,6 +80,8 @@ impl Daemon {
             Op::UseProfile { name, exclusive, wait } => {
                 Ok(use_profile::answer(self, asked, name, exclusive, wait))
             }
+            Op::Agents => Ok(agents::answer(self, asked)),
+            Op::Doctor => Ok(doctor::answer(self, asked)),
             Op::Reload => reload::answer(self, asked),
             Op::Up { file } => up::answer(self, asked, &file),
             Op::Down { name, file } => down::answer(self, asked, name.as_deref(), file.as_deref()),

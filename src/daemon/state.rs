@@ -20,6 +20,7 @@ use super::inquiries::Waiting;
 use super::output::Output;
 use super::parking::Parking;
 use super::projects::Readers;
+use super::surveys::Survey;
 use super::versions::Versions;
 use super::workers::Workers;
 use crate::base::{ExitStatus, Mono, Now, RunId, Wall};
@@ -130,6 +131,8 @@ pub(super) struct Daemon {
     /// Questions about them that cannot be answered yet.
     pub(super) waiting: Vec<Waiting>,
     pub(super) versions: Versions,
+    /// Questions about the agents that wait for versions.
+    pub(super) surveys: Vec<Survey>,
     pub(super) parking: Parking,
     /// Runs that end as soon as it is known at which commit they left their repository, or then.
     pub(super) heads: BTreeMap<RunId, Mono>,

@@ -20,13 +20,15 @@ use super::lost::closed;
 use super::projects::Shown;
 use super::sessions::Sought;
 use super::state::Daemon;
+use super::surveys::Wants;
 use super::weighing::Placed;
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
+use crate::doctor::Patient;
 use crate::host::signals::leave_to_the_loop;
 use crate::host::tree::Kin;
 use crate::launch::{Surroundings, workdir};
-use crate::loader::Request;
+use crate::loader::{Request, Selection};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Subject};
 use crate::wire::{HarnessView, PlannedFiring, Record, RegisteredProject, Run};
@@ -173,6 +175,22 @@ impl Workers {
         self.ask(Question::Plan { ticket, harness, firings, around });
     }
 
+    /// Has the agents looked for.
+    pub(super) fn survey(
+        &mut self,
+        ticket: Ticket,
+        wants: Wants,
+        selection: Selection,
+        around: Arc<Surroundings>,
+    ) {
+        self.ask(Question::Survey { ticket, wants, selection, around });
+    }
+
+    /// Has looked at what may be wrong.
+    pub(super) fn examine(&mut self, ticket: Ticket, patient: Patient, around: Arc<Surroundings>) {
+        self.ask(Question::Examine { ticket, patient: Box::new(patient), around });
+    }
+
     /// Has a question about trajectories or usage answered.
     pub(super) fn inquire(&mut self, ticket: Ticket, asks: Asks, desk: Desk) {
         self.ask(Question::Inquire { ticket, asks, desk: Box::new(desk) });
@@ -274,6 +292,7 @@ impl Daemon {
             Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),
             Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),
             Answer::Told { ticket, result } => self.reply(ticket, result),
+            Answer::Surveyed { ticket, wants, found } => self.surveyed(ticket, wants, found),
             Answer::Looked(found) => self.looked(found.map(|found| *found)),
             Answer::Weighed(weighed) => self.weighed(weighed),
         }

@@ -41,6 +41,14 @@ pub struct Containment {
 }
 
 impl Containment {
+    /// The directory of the delegated group of this process, which is left as it is.
+    ///
+    /// # Errors
+    /// [`Undelegated`]: why there is none.
+    pub fn delegated() -> Result<Utf8PathBuf, Undelegated> {
+        place::find().map(|place| place.root)
+    }
+
     /// Takes the delegated group of this process, if there is one, and moves this process out of
     /// the way of its runs.
     ///

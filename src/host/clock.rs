@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::libc;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
@@ -18,6 +20,16 @@ pub fn now() -> Now {
     let mono = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from);
     let wall = clock_gettime(ClockId::CLOCK_REALTIME).map_or(0, |at| at.num_microseconds());
     Now { mono: Mono(mono), wall: Wall(wall) }
+}
+
+/// Whether something keeps the wall clock right; none: the system does not tell.
+#[must_use]
+pub fn is_synchronised() -> Option<bool> {
+    // SAFETY: all bytes zero is a valid `timex`; its `modes` then ask for no change.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel fills the one structure that it is given.
+    let told = Errno::result(unsafe { libc::adjtimex(&raw mut state) }).ok()?;
+    Some(told != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0)
 }
 
 #[cfg(test)]

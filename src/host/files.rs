@@ -3,12 +3,14 @@
 //! Invariants: no read waits (a FIFO in place of a file is an error, not a
 //! hang) or grows without bound; a file is replaced whole or not at all.
 
+mod access;
 mod dotenv;
 mod places;
 mod prompt;
 mod rewrite;
 mod stamp;
 
+pub use access::Access;
 pub use dotenv::{EnvFileError, EnvFileState, env_file_state, parse_env_file, read_env_file};
 pub use places::{Places, home_directory};
 pub use prompt::{PromptFileState, PromptProblem, prompt_file_state, read_prompt};
@@ -153,6 +155,23 @@ fn write_and_rename<E: From<io::Error>>(
     file.write_all(contents)?;
     file.sync_all()?;
     Ok(std::fs::rename(beside, path)?)
+}
+
+/// Makes a file with these contents where there is none; its directory is made if need be.
+///
+/// # Errors
+/// `AlreadyExists`, or what the system says; then there is no file of ours.
+pub fn create(path: &Utf8Path, contents: &[u8]) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let written = file.write_all(contents).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // The error that is returned matters more than what stays behind.
+        let _ = std::fs::remove_file(path);
+    }
+    written
 }
 
 /// Replaces `path` by these contents unless it holds them already; its directory is made if need be.

@@ -18,6 +18,8 @@ pub(super) enum Wait {
     Long,
     /// Not at all: `EWOULDBLOCK` if somebody has it.
     Never,
+    /// Not at all, and others may have it at the same time in the same way.
+    NeverShared,
 }
 
 /// A file that this process has locked, until this is dropped.
@@ -27,7 +29,11 @@ pub(super) struct Flock(File);
 impl Flock {
     /// Takes the lock, or gives the file back with the reason.
     pub(super) fn lock(file: File, wait: Wait) -> Result<Self, (File, Errno)> {
-        let operation = if wait == Wait::Never { libc::LOCK_EX | libc::LOCK_NB } else { libc::LOCK_EX };
+        let operation = match wait {
+            Wait::Long => libc::LOCK_EX,
+            Wait::Never => libc::LOCK_EX | libc::LOCK_NB,
+            Wait::NeverShared => libc::LOCK_SH | libc::LOCK_NB,
+        };
         loop {
             // SAFETY: `flock` takes two integers; the descriptor is the file's.
             match Errno::result(unsafe { libc::flock(file.as_raw_fd(), operation) }) {

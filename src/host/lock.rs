@@ -31,6 +31,19 @@ pub struct DirLock {
     file: Flock,
 }
 
+/// Who holds a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// The process, as the lock's file says; none if that names nobody who lives.
+    pub pid: Option<i32>,
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&holder(self.pid))
+    }
+}
+
 /// Why a lock could not be had.
 #[derive(Debug, Error)]
 pub enum LockError {
@@ -91,6 +104,25 @@ impl DirLock {
                 Err(LockError::Held { path: path.to_owned(), pid: living_pid(&mut file) })
             }
             Err((_, errno)) => Err(LockError::Unusable { path: path.to_owned(), source: errno.into() }),
+        }
+    }
+
+    /// Who holds the lock at present, as far as its file tells; none: nobody. It is not taken, nor is
+    /// its file made.
+    ///
+    /// # Errors
+    /// [`LockError::Unusable`].
+    pub fn holder(path: &Utf8Path) -> Result<Option<Holder>, LockError> {
+        let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(unusable)?,
+        };
+        // Shared, and given up at once: somebody who wants it at this very moment tries again.
+        match Flock::lock(file, Wait::NeverShared) {
+            Ok(_) => Ok(None),
+            Err((mut file, Errno::EWOULDBLOCK)) => Ok(Some(Holder { pid: living_pid(&mut file) })),
+            Err((_, errno)) => Err(unusable(errno.into())),
         }
     }
 
@@ -255,6 +287,20 @@ mod tests {
         let error = DirLock::acquire_within(&path, Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.to_string(), format!("`{path}` is locked by another process"));
         assert!(begun.elapsed() >= Duration::from_millis(50));
+    }
+
+    /// CTL-9: to ask who holds a lock changes nothing.
+    #[test]
+    fn a_look_at_a_lock_leaves_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = place(&directory);
+        assert_eq!(DirLock::holder(&path).unwrap(), None);
+        assert!(!path.exists());
+        let lock = DirLock::acquire(&path).unwrap();
+        assert_eq!(DirLock::holder(&path).unwrap().map(|one| one.pid), Some(Some(own_pid())));
+        drop(lock);
+        assert_eq!(DirLock::holder(&path).unwrap(), None);
+        drop(DirLock::acquire(&path).unwrap());
     }
 
     #[test]

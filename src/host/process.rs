@@ -3,6 +3,7 @@
 //! Invariant: a child begins clean (LIF-7) whatever this process inherited or
 //! set up for itself, and is known by its pid alone.
 
+mod ask;
 mod child;
 mod execute;
 mod output;
@@ -10,6 +11,7 @@ mod program;
 mod reap;
 mod signal;
 
+pub use ask::ask;
 pub(in crate::host) use output::make_nonblocking;
 pub use output::{Output, read_output, write_some};
 pub use program::{ProgramError, find_program};

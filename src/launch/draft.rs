@@ -278,7 +278,7 @@ fn read_prompt(harness: &Harness) -> Result<Option<String>, LaunchError> {
 
 /// Finds the program (CFG-6): `cmd`, else the adapter's variable, else its command in PATH, else
 /// the places where its installer puts it. The first word's failure is the one that is told.
-fn locate(
+pub(super) fn locate(
     harness: &Harness,
     env: &BTreeMap<OsString, OsString>,
     workdir: &Utf8Path,

@@ -162,7 +162,7 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<(), StoreProblem> {
 }
 
 /// Looks at every page. What it costs is in `docs/state.md`.
-pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
+pub(super) fn pages(connection: &Connection) -> Result<(), StoreProblem> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
         return Err(if is_unread(&found) {
@@ -172,6 +172,12 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
             StoreProblem::Damaged(found.split_whitespace().collect::<Vec<_>>().join(" "))
         });
     }
+    Ok(())
+}
+
+/// Looks at every page, and at the length of the file, for which the log is emptied.
+pub(super) fn check(connection: &Connection) -> Result<(), StoreProblem> {
+    pages(connection)?;
     // SQLite reads what is missing of the last page as zeroes. Only with its log emptied the file must be
     // as long as it says; where that cannot be done now, the next start looks.
     if checkpoint(connection).is_err() {

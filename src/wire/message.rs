@@ -83,6 +83,10 @@ pub enum Op {
         #[serde(default)]
         wait: bool,
     },
+    /// The agents: which are there, of which version, logged in or not.
+    Agents,
+    /// What may be wrong with the daemon and what is around it.
+    Doctor,
     /// Reads the configuration again.
     Reload,
     /// Executes the program anew, in place: a newer version takes everything over.

@@ -80,6 +80,8 @@ const OPS: &[(&str, &[Field])] = &[
     ("stop", SELECTION),
     ("restart", SELECTION),
     ("use-profile", USE_PROFILE),
+    ("agents", &[]),
+    ("doctor", &[]),
     ("reload", &[]),
     ("reexec", &[]),
     ("up", &[needed("file", Kind::Text)]),

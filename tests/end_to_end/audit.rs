@@ -134,6 +134,7 @@ fn no_secret_is_anywhere() {
         &["reload"],
         &["validate"],
         &["agents"],
+        &["doctor"],
     ] {
         say(&home, verb);
     }

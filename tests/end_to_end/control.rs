@@ -218,7 +218,7 @@ fn every_verb_prints_json() {
     home.start_daemon();
     home.ok(&["start", "job", "--wait"]);
     let run = home.runs("job")[0]["id"].as_str().unwrap().to_owned();
-    let verbs: [&[&str]; 14] = [
+    let verbs: [&[&str]; 16] = [
         &["list"],
         &["describe", "job"],
         &["start", "sleeper", "--wait"],
@@ -228,6 +228,8 @@ fn every_verb_prints_json() {
         &["status"],
         &["validate"],
         &["agents"],
+        &["doctor"],
+        &["init", "--dry-run"],
         &["skills"],
         &["skills", "job"],
         &["runs"],
@@ -331,7 +333,7 @@ fn reading_verbs_work_without_a_daemon() {
     let shown = home.ok(&["agents"]).out;
     let line = |agent: &str| {
         let line = shown.lines().find(|line| line.split_whitespace().next() == Some(agent)).unwrap();
-        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).nth(1).unwrap().to_owned()
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).last().unwrap().to_owned()
     };
     // What an error about `--resume`, `--fork` or `resume = true` sends its reader here for.
     assert_eq!(line("claude-code"), "prompt, model, auto_accept, max_turns, quiet, skills, resume, fork");

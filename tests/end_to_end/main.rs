@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
+mod agents;
 mod audit;
 mod bad_input;
 mod checks;

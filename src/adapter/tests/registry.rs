@@ -177,6 +177,23 @@ fn every_template_expands_with_no_placeholder_left() {
     }
 }
 
+/// ADP-3, ADP-5: where a login or a retention shows resolves to a path, whatever is set.
+#[test]
+fn every_probed_file_resolves_to_a_path() {
+    let env = variables(&[]);
+    for adapter in Registry::builtin().all() {
+        let login = adapter.login_files(&env, Utf8Path::new("/h"));
+        let settings = adapter.retention(&env, Utf8Path::new("/h")).map(|said| said.file.into());
+        assert_eq!(
+            login.len(),
+            adapter.probe.as_ref().map_or(0, |probe| probe.login.len()),
+            "{}",
+            adapter.id()
+        );
+        assert!(login.into_iter().chain(settings).all(|file| file.is_absolute()), "{}", adapter.id());
+    }
+}
+
 /// ADP-4: every declared store resolves to a path, an undeclared one to none.
 #[test]
 fn every_declared_store_resolves_to_a_path() {

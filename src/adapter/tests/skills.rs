@@ -232,7 +232,7 @@ fn a_plain_command_is_handed_its_skills_first() {
         ("pi", &["p", "--no-skills", "--skill", "/d", "exec", "hello /w"]),
         ("gemini", &["p", "exec", "hello /w"]),
         ("qwen", &["p", "exec", "hello /w"]),
-        ("copilot", &["p", "exec", "hello /w"]),
+        ("copilot", &["p", "--add-dir", "/d", "exec", "hello /w"]),
         ("generic", &["p", "exec", "hello /w"]),
     ] {
         let made = builtin(agent).synthesize(&Invocation { skills, ..command("p", &args) }).unwrap();

@@ -1,55 +1,93 @@
-//! `agents`: the registry, and what each agent supports.
+//! `agents`: which agents are there, and what each supports (ADP-5).
 
-use std::ffi::OsStr;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
+use super::read;
+use crate::adapter::Registry;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::Output;
-use crate::host::process::find_program;
+use crate::cli::output::{Output, or_dash};
+use crate::host::process::ask;
+use crate::launch::{FoundAgent, Surroundings, agents, version_line};
+use crate::wire::{AgentState, AgentView, AgentsView, Judge, Login, Op};
+
+/// How long a program may think about its version.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// So many are asked at once.
+const MOST: usize = 4;
 
 pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
-    // A mistake in the configuration must not hide the built-in agents.
-    let registry = match context.load().configuration {
-        Some(configuration) => configuration.registry,
-        None => crate::adapter::Registry::builtin(),
+    let view = match context.call_if_running(Op::Agents)? {
+        Some(answer) => read(answer)?,
+        None => {
+            // A mistake in the configuration must not hide the built-in agents.
+            let registry = context.load().configuration.map_or_else(Registry::builtin, |one| one.registry);
+            let agents = ask_all(agents(&registry, &surroundings(context, &registry)));
+            AgentsView { judged_by: Judge::Caller, agents }
+        }
     };
-    let path = context.env.get("PATH").map(OsStr::new);
-    let mut views = Vec::new();
-    for adapter in registry.all() {
-        let words = adapter.command_words(None, &context.env, &context.home);
-        let found = words.iter().find_map(|word| find_program(word, path, &context.home).ok());
-        views.push((adapter.view(), found));
-    }
-    views.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
     if out.is_json() {
-        let list: Vec<serde_json::Value> =
-            views.iter().map(|(view, path)| with_path(view, path.as_deref())).collect();
-        out.json(&serde_json::json!({ "agents": list }))?;
+        out.json(&view)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<Vec<String>> = views
-        .iter()
-        .map(|(view, path)| {
-            let place = path.as_ref().map_or("-".to_owned(), ToString::to_string);
-            vec![view.id.clone(), supports(view), place]
-        })
-        .collect();
-    out.table(&["AGENT", "SUPPORTS", "INSTALLED AT"], &rows)?;
+    let row = |one: &AgentState| {
+        let login = match one.login {
+            Login::Yes => "yes",
+            Login::Unknown => "unknown",
+        };
+        let trouble = || one.version_trouble.as_ref().map(|trouble| format!("unknown: {trouble}"));
+        let version = one.version.clone().or_else(trouble);
+        vec![
+            one.agent.id.clone(),
+            or_dash(version),
+            login.to_owned(),
+            or_dash(one.path.as_ref()),
+            supports(&one.agent),
+        ]
+    };
+    let rows: Vec<Vec<String>> = view.agents.iter().map(row).collect();
+    out.table(&["AGENT", "VERSION", "LOGIN", "INSTALLED AT", "SUPPORTS"], &rows)?;
+    if view.judged_by == Judge::Caller {
+        out.line("looked for in this environment, since no daemon answers")?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn with_path(view: &crate::adapter::AgentView, path: Option<&camino::Utf8Path>) -> serde_json::Value {
-    let mut value = serde_json::json!(view);
-    if let Some(path) = path {
-        value["path"] = path.as_str().into();
-    }
-    value["installed"] = path.is_some().into();
-    value
+/// What a run would find around it here, were its daemon started so.
+pub(super) fn surroundings(context: &Context, registry: &Registry) -> Surroundings {
+    let scrub = registry.scrub().into_iter().map(str::to_owned).collect();
+    Surroundings { scrub, ..context.surroundings(&context.load().settings) }
+}
+
+/// The agents, their programs asked for their versions, a few at once.
+pub(super) fn ask_all(found: Vec<FoundAgent>) -> Vec<AgentState> {
+    let asked = |one: FoundAgent| {
+        let said = one.question.map(|question| {
+            ask(&question, PATIENCE)
+                .and_then(|said| version_line(&said).ok_or_else(|| "it says nothing".to_owned()))
+        });
+        one.state.with_version(said)
+    };
+    let share = found.len().div_ceil(MOST).max(1);
+    let mut found = found.into_iter();
+    thread::scope(|scope| {
+        let mut threads = Vec::new();
+        loop {
+            let part: Vec<FoundAgent> = found.by_ref().take(share).collect();
+            if part.is_empty() {
+                break;
+            }
+            threads.push(scope.spawn(move || part.into_iter().map(asked).collect::<Vec<_>>()));
+        }
+        // A thread that panics has met a defect, which is this one's too.
+        threads.into_iter().flat_map(|one| one.join().unwrap_or_default()).collect()
+    })
 }
 
 /// What an agent can be asked for, in words.
-fn supports(view: &crate::adapter::AgentView) -> String {
+fn supports(view: &AgentView) -> String {
     let can = &view.supports;
     let options = [
         ("model", &can.model),

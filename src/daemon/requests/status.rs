@@ -27,21 +27,23 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
         harnesses: states,
         attention: attention(daemon),
         problems: daemon.supervisor.problems(Daemon::now().wall),
-        trouble: trouble(daemon),
+        trouble: daemon.trouble(),
     })
     .map(Some)
 }
 
-/// What is wrong with the daemon itself.
-fn trouble(daemon: &Daemon) -> Vec<String> {
-    let store = daemon.store_trouble.iter().map(|cause| format!("records wait in memory: {cause}"));
-    let restart = daemon
-        .restart_needed
-        .iter()
-        .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
-    let store = daemon.store_notices.iter().cloned().chain(store);
-    let profiles = daemon.supervisor.profile_trouble();
-    store.chain(restart).chain(daemon.handover_trouble.clone()).chain(profiles).collect()
+impl Daemon {
+    /// What is wrong with the daemon itself.
+    pub(in crate::daemon) fn trouble(&self) -> Vec<String> {
+        let store = self.store_trouble.iter().map(|cause| format!("records wait in memory: {cause}"));
+        let restart = self
+            .restart_needed
+            .iter()
+            .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
+        let store = self.store_notices.iter().cloned().chain(store);
+        let profiles = self.supervisor.profile_trouble();
+        store.chain(restart).chain(self.handover_trouble.clone()).chain(profiles).collect()
+    }
 }
 
 fn attention(daemon: &Daemon) -> Vec<Attention> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use crate::adapter::Registry;
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::{Harness, definition_json};
 use crate::daemon::inquiries::{self, Asks, Desk, Fleet};
@@ -16,14 +17,17 @@ use crate::daemon::projects::Shown;
 use crate::daemon::recording::sweep;
 use crate::daemon::requests::json;
 use crate::daemon::sessions::{Sought, find, plan_next, prepare_in};
+use crate::daemon::surveys::Wants;
 use crate::daemon::weighing::{Placed, Weighed, weigh};
+use crate::doctor::{Patient, examine};
 use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::tree::Kin;
 use crate::launch::{
-    LaunchError, Prepared, Surroundings, shown_command, skills_view, sync_skills, withdraw_skills,
+    FoundAgent, LaunchError, Prepared, Surroundings, agents, shown_command, skills_view, sync_skills,
+    withdraw_skills,
 };
-use crate::loader::{Reading, Request, read_units};
+use crate::loader::{self, Reading, Request, Selection, read_units};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
 use crate::wire::{
@@ -90,6 +94,17 @@ pub(super) enum Question {
         firings: Vec<PlannedFiring>,
         around: Arc<Surroundings>,
     },
+    Survey {
+        ticket: Ticket,
+        wants: Wants,
+        selection: Selection,
+        around: Arc<Surroundings>,
+    },
+    Examine {
+        ticket: Ticket,
+        patient: Box<Patient>,
+        around: Arc<Surroundings>,
+    },
     Inquire {
         ticket: Ticket,
         asks: Asks,
@@ -133,6 +148,11 @@ pub(in crate::daemon) enum Answer {
         ticket: Ticket,
         result: Result<Value, ErrorBody>,
     },
+    Surveyed {
+        ticket: Ticket,
+        wants: Wants,
+        found: Vec<FoundAgent>,
+    },
     /// The follower with what it found; none: it is lost.
     Looked(Option<Box<(Box<Follower>, Look)>>),
     Weighed(Weighed),
@@ -164,6 +184,8 @@ impl Question {
             | Self::Plan { ticket, .. }
             | Self::Describe { ticket, .. }
             | Self::Compare { ticket, .. }
+            | Self::Survey { ticket, .. }
+            | Self::Examine { ticket, .. }
             | Self::Inquire { ticket, .. } => {
                 Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
             }
@@ -215,6 +237,16 @@ impl Question {
                     start: plan_next(&harness, &around),
                 };
                 Answer::Told { ticket, result: json(&view) }
+            }
+            Self::Survey { ticket, wants, selection, around } => {
+                // A mistake in the configuration must not hide the built-in agents.
+                let configuration = loader::load_global(&selection, &around.home).configuration;
+                let registry = configuration.map_or_else(Registry::builtin, |one| one.registry);
+                Answer::Surveyed { ticket, wants, found: agents(&registry, &around) }
+            }
+            Self::Examine { ticket, patient, around } => {
+                let loaded = loader::load_global(&patient.selection, &around.home);
+                Answer::Told { ticket, result: json(&examine(&patient, &loaded, &around)) }
             }
             Self::Inquire { ticket, asks, desk } => {
                 Answer::Told { ticket, result: inquiries::answer(asks, &desk) }

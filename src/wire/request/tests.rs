@@ -74,6 +74,8 @@ fn requests_read_back() {
         Op::Stop { names: Vec::new(), all: true, wait: false },
         Op::Restart { names: names(), all: false, wait: false },
         Op::UseProfile { name: "night".into(), exclusive: true, wait: false },
+        Op::Agents,
+        Op::Doctor,
         Op::Reload,
         Op::SkillsSync { name: name(), dry_run: true },
         Op::Plan { name: name() },
@@ -124,7 +126,7 @@ fn an_unknown_op_is_refused() {
             Some(3),
             r"unknown op `zzzzzzzz\n`",
             Some(
-                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `use-profile`, `reload`, `reexec`, `up`, `down`, `ps`, `runs`, `show`, `skills`, `skills-sync`, `plan`, `trajectories`, `trajectory`, `usage`, `subscribe`"
+                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `use-profile`, `agents`, `doctor`, `reload`, `reexec`, `up`, `down`, `ps`, `runs`, `show`, `skills`, `skills-sync`, `plan`, `trajectories`, `trajectory`, `usage`, `subscribe`"
             )
         )
     );

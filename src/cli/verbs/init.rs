@@ -1,0 +1,77 @@
+//! `init`: a configuration file to begin with, for the agents that are found.
+//!
+//! Invariant: a file that is there is never written over.
+
+use std::process::ExitCode;
+
+use crate::adapter::Registry;
+use crate::cli::args::InitArgs;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::cli::starter::{Kind, starter};
+use crate::config::FILE_NAME;
+use crate::host::files;
+use crate::launch::agents;
+use crate::wire::{ErrorBody, ErrorCode};
+
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &InitArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let registry = Registry::builtin();
+    let around = super::agents::surroundings(context, &registry);
+    let found: Vec<_> = agents(&registry, &around)
+        .into_iter()
+        .map(|one| one.state)
+        .filter(|one| one.installed)
+        .map(|one| one.agent)
+        .collect();
+    let (kind, file) = if args.project {
+        (Kind::Project, context.cwd.join(FILE_NAME))
+    } else {
+        (Kind::Global, context.selection.global.file.clone())
+    };
+    let text = starter(kind, &found);
+    if args.dry_run && !out.is_json() {
+        out.bytes(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.dry_run {
+        files::create(&file, text.as_bytes()).map_err(|cause| refused(file.as_str(), &cause))?;
+    }
+    let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
+    if out.is_json() {
+        let written = !args.dry_run;
+        out.json(&serde_json::json!({"file": file, "agents": ids, "text": text, "written": written}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(&format!("wrote {file}"))?;
+    out.line(&match ids.as_slice() {
+        [] => {
+            "no agent was found: the examples in it are for Claude Code; `harnessd agents` lists the others"
+                .to_owned()
+        }
+        ids => format!("found {}", ids.join(", ")),
+    })?;
+    let then = match kind {
+        Kind::Global => "edit it, then `harnessd validate` checks it and `harnessd run` starts the daemon",
+        Kind::Project => {
+            "edit it, then `harnessd validate` checks it and `harnessd up` registers the project"
+        }
+    };
+    out.line(then)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refused(file: &str, cause: &std::io::Error) -> Failure {
+    let there = cause.kind() == std::io::ErrorKind::AlreadyExists;
+    let help = if there {
+        "`--dry-run` prints what would be written; `harnessd validate` checks what is there"
+    } else {
+        "choose another place with `--config`, or make the directory writable"
+    };
+    let said = if there { "it is there already".to_owned() } else { crate::host::cause(cause) };
+    ErrorBody::new(ErrorCode::BadRequest, format!("`{file}` was not written: {said}")).help(help).into()
+}
