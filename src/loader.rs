@@ -156,7 +156,7 @@ pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
 fn read(file: &Utf8Path) -> Result<String, Box<Diagnostic>> {
     let bytes = files::read_config(file).map_err(|cause| {
         let place = Place { file: file.to_owned(), span: None };
-        let unreadable = Diagnostic::error("harnessd::config::unreadable", place, cause.to_string());
+        let unreadable = Diagnostic::error(config::UNREADABLE, place, cause.to_string());
         Box::new(unreadable.help("name a readable TOML file"))
     })?;
     config::decode(file, bytes).map_err(Box::new)

@@ -9,7 +9,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use crate::base::{Diagnostic, HarnessName, Place, RunId, Wall};
-use crate::config::{Harness, Loaded, definition_json};
+use crate::config::{Harness, Loaded, UNREADABLE, definition_json};
 use crate::daemon::inquiries::{self, Asks, Desk, Fleet};
 use crate::daemon::lost::end_stale;
 use crate::daemon::recording::sweep;
@@ -135,7 +135,7 @@ impl Question {
             Self::Sweep { .. } => Answer::Swept(Err(trouble)),
             Self::Load { selection, .. } => {
                 let place = Place { file: selection.global.file.clone(), span: None };
-                let one = Diagnostic::error("harnessd::config::unreadable", place, trouble);
+                let one = Diagnostic::error(UNREADABLE, place, trouble);
                 Answer::Loaded(Box::new(Loaded { diagnostics: vec![one], ..Loaded::default() }))
             }
             Self::Look { .. } => Answer::Looked(None),
