@@ -179,8 +179,8 @@ impl Corpus {
             }
             6 => {
                 let depth = 1 << dice.below(9);
-                let open: &[u8] = dice.of(&[&b"["[..], b"{a=", b"a.", b"\"\\"]);
-                bytes.splice(at..at, open.repeat(depth));
+                let open = *dice.of(&["[", "{a=", "a.", "\"\\"]);
+                bytes.splice(at..at, open.repeat(depth).into_bytes());
             }
             _ => drop(bytes.splice(at..at, dice.of(&self.pieces).iter().copied())),
         }

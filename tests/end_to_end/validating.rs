@@ -54,7 +54,7 @@ fn strict_fails_for_warnings() {
 #[test]
 fn validate_prints_sarif() {
     let home = Home::new("");
-    home.write("an app/wrong.toml", "[harness.ä]\ncmd = \"ä\"\n[harness.a]\nprompt = \"x\"\nargs = []\n");
+    home.write("an app/wrong.toml", "[harness.\"ä\"]\ncmd = \"ä\"\n[harness.a]\nprompt = \"x\"\nargs = []\n");
     let said = home.harnessd(&["validate", "--format", "sarif", "an app/wrong.toml", "missing.toml"]);
     assert_eq!(said.code, 2);
     let log: Value = serde_json::from_str(&said.out).unwrap();
@@ -74,7 +74,7 @@ fn validate_prints_sarif() {
     };
     let name = "in harness `an-app/ä`: `ä` is no name for a harness (help: a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit)";
     let first = json!({"ruleId": "harnessd::config::bad_name", "level": "error", "message": {"text": name},
-        "locations": [{"physicalLocation": at(1, 10, 11)}]});
+        "locations": [{"physicalLocation": at(1, 10, 13)}]});
     assert_eq!(results[0], first);
     let both = results.iter().find(|one| one["ruleId"] == "harnessd::config::exclusive_keys").unwrap();
     let there = json!([{"physicalLocation": at(4, 1, 7), "message": {"text": "`prompt` stands here"}}]);
