@@ -234,7 +234,6 @@ fn execute(corpus: &Corpus, dice: &mut Dice) -> bool {
 
 /// CFG-8: each execution reads up to three mutated files together.
 #[test]
-#[expect(clippy::print_stdout, reason = "how much was tried is shown with `--nocapture`")]
 fn mutated_files_are_answered() {
     let corpus = Corpus::new();
     let (begun, mut valid, mut slowest) = (Instant::now(), 0_u64, (0, 0));
