@@ -59,6 +59,9 @@ pub use written::written;
 
 use load::Context;
 
+/// The code of a file that cannot be read.
+pub const UNREADABLE: &str = codes::UNREADABLE;
+
 /// Who may write a file, and so what it may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
@@ -149,4 +152,17 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that they point into.
     pub sources: Sources,
+}
+
+impl Loaded {
+    /// Gives a file another name wherever it is pointed at.
+    pub fn rename(&mut self, from: &Utf8Path, to: &Utf8Path) {
+        for one in &mut self.diagnostics {
+            let related = one.related.iter_mut().map(|other| &mut other.place);
+            for place in related.chain([&mut one.place]).filter(|place| place.file == from) {
+                to.clone_into(&mut place.file);
+            }
+        }
+        self.sources.rename(from, to);
+    }
 }

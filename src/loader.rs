@@ -240,7 +240,7 @@ fn read(file: &Utf8Path) -> Result<String, Box<Diagnostic>> {
 
 fn unreadable(file: &Utf8Path, cause: &str) -> Diagnostic {
     let place = Place { file: file.to_owned(), span: None };
-    Diagnostic::error("harnessd::config::unreadable", place, cause)
+    Diagnostic::error(config::UNREADABLE, place, cause)
 }
 
 /// Answers the core's questions about files from the disk.

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use camino::Utf8Path;
 use harnessd::base::{Format, Severity, render};
 use harnessd::config::{
-    EnvFile, FileKind, Input, Loaded, Lookup, PromptFile, Surroundings, decode, definition_json, load,
+    CODES, EnvFile, FileKind, Input, Loaded, Lookup, PromptFile, Surroundings, TableKind, decode,
+    definition_json, known_keys, load,
 };
 
 /// Files by their names: the state of each is told by it.
@@ -132,4 +133,28 @@ fn each_good_configuration_means_what_its_sample_says() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// What a sample cannot show: it is no text, or no file, or it stands in the environment, takes drop-ins, or is
+/// megabytes long.
+const SHOWN_ELSEWHERE: [&str; 5] = ["encoding", "unreadable", "bad_setting", "duplicate_harness", "too_much"];
+
+/// CFG-1 to CFG-12: every code has a sample, and every key one in which it is refused.
+#[test]
+fn every_rule_has_an_invalid_sample() {
+    let read = |case: &PathBuf, name: &str| fs::read_to_string(case.join(name)).unwrap_or_default();
+    let invalid: String = cases("invalid").iter().map(|case| read(case, "expected.short")).collect();
+    let warned: String = cases("valid").iter().map(|case| read(case, "expected.warnings")).collect();
+    let unseen: Vec<&str> = CODES
+        .iter()
+        .map(|(code, _)| *code)
+        .filter(|code| !invalid.contains(&format!(" {code}: ")) && !warned.lines().any(|line| line == *code))
+        .filter(|code| !SHOWN_ELSEWHERE.contains(&code.trim_start_matches("harnessd::config::")))
+        .collect();
+    assert_eq!(unseen, [""; 0], "a code without a sample");
+    let tables = [TableKind::Harness, TableKind::Daemon, TableKind::Notify, TableKind::Project];
+    let keys = tables.into_iter().flat_map(known_keys).map(|key| key.name);
+    let refused = |key: &str| ["`", "["].iter().any(|end| invalid.contains(&format!("`{key}{end}")));
+    let unrefused: Vec<&str> = keys.filter(|key| !refused(key)).collect();
+    assert_eq!(unrefused, [""; 0], "a key that no sample refuses");
 }

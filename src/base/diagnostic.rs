@@ -1,12 +1,15 @@
 //! A mistake in a file, with its place.
 //!
-//! Invariant: a span lies inside the text of its file, on character boundaries.
+//! Invariant: a span lies inside the text of its file, on character boundaries. Whatever a
+//! message quotes, it is one bounded line without characters that steer a terminal.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
+
+use super::shown::{quoted, shortened};
 
 /// How much a diagnostic matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,7 +75,7 @@ impl Diagnostic {
         Self {
             code,
             severity: Severity::Error,
-            message: message.into(),
+            message: line(&message.into()),
             place,
             harness: None,
             help: None,
@@ -89,23 +92,30 @@ impl Diagnostic {
     /// Names the harness.
     #[must_use]
     pub fn of(mut self, harness: impl Into<String>) -> Self {
-        self.harness = Some(harness.into());
+        self.harness = Some(quoted(&harness.into()));
         self
     }
 
     /// Adds the help line.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(line(&help.into()));
         self
     }
 
     /// Adds another place.
     #[must_use]
     pub fn related(mut self, place: Place, message: impl Into<String>) -> Self {
-        self.related.push(Related { place, message: message.into() });
+        self.related.push(Related { place, message: line(&message.into()) });
         self
     }
+}
+
+/// Longer than any message that names a path or two; only a hostile file has longer ones.
+const LONGEST_LINE: usize = 10_000;
+
+fn line(text: &str) -> String {
+    shortened(text, LONGEST_LINE)
 }
 
 /// The text of a file, for turning offsets into lines and columns.
@@ -130,6 +140,14 @@ impl SourceText {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The lines of a span with `margin` more on either side, and how many lines stand before them.
+    pub(super) fn around(&self, span: &Range<usize>, margin: usize) -> (Range<usize>, usize) {
+        let line = |offset: usize| self.line_starts.partition_point(|start| *start <= offset) - 1;
+        let first = line(span.start).saturating_sub(margin);
+        let end = self.line_starts.get(line(span.end) + margin + 1).copied().unwrap_or(self.text.len());
+        (self.line_starts[first]..end, first)
     }
 
     /// The line and column of a byte offset, both from 1; columns count characters.
@@ -162,6 +180,13 @@ impl Sources {
     /// Takes over the files of another collection.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
+    }
+
+    /// Gives a file another name.
+    pub fn rename(&mut self, from: &Utf8Path, to: &Utf8Path) {
+        if let Some(text) = self.0.remove(from) {
+            self.0.insert(to.to_owned(), text);
+        }
     }
 
     /// Drops all files but one.

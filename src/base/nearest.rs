@@ -4,9 +4,12 @@
 /// order of `known`.
 #[must_use]
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let allowed = text.chars().count().div_ceil(3).max(1);
+    let length = text.chars().count();
+    let allowed = length.div_ceil(3).max(1);
+    // A distance is at least the difference of the lengths: a key of a megabyte is not measured.
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
+        .filter(|word| word.chars().count().abs_diff(length) <= allowed)
         .map(|word| (strsim::osa_distance(text, word), word))
         .filter(|(distance, _)| *distance <= allowed)
         .collect();

@@ -1,13 +1,14 @@
-//! Diagnostics as text: for people (miette), one a line, or JSON.
+//! Diagnostics as text: for people, one a line, JSON, or SARIF.
 //!
-//! The only file that knows miette.
+//! Invariant: no form hands a terminal what would steer it.
 
-use std::fmt;
-
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Report, SourceSpan};
 use serde_json::{Map, Value, json};
 
 use super::diagnostic::{Diagnostic, Place, Severity, Sources};
+use super::sarif::sarif;
+use super::shown::deceives;
+
+mod human;
 
 /// How diagnostics are printed (CFG-9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,15 +22,21 @@ pub enum Format {
     Short,
     /// One JSON object (see the `validate` row of the JSON reference).
     Json,
+    /// A SARIF 2.1.0 log, for code scanning.
+    Sarif {
+        /// Every code with its meaning.
+        rules: &'static [(&'static str, &'static str)],
+    },
 }
 
 /// Prints `diagnostics`, which point into `sources`.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format) -> String {
     match format {
-        Format::Human { color } => diagnostics.iter().map(|one| human(one, sources, color)).collect(),
+        Format::Human { color } => human::human(diagnostics, sources, color),
         Format::Short => diagnostics.iter().map(|one| short(one, sources)).collect(),
         Format::Json => json_text(diagnostics, sources),
+        Format::Sarif { rules } => format!("{:#}\n", sarif(diagnostics, sources, rules)),
     }
 }
 
@@ -87,11 +94,11 @@ pub fn json_one(one: &Diagnostic, sources: &Sources) -> Value {
     object.into()
 }
 
-fn start(place: &Place, sources: &Sources) -> (usize, usize) {
+pub(super) fn start(place: &Place, sources: &Sources) -> (usize, usize) {
     position(place, sources, place.span.as_ref().map(|span| span.start))
 }
 
-fn end(place: &Place, sources: &Sources) -> (usize, usize) {
+pub(super) fn end(place: &Place, sources: &Sources) -> (usize, usize) {
     position(place, sources, place.span.as_ref().map(|span| span.end))
 }
 
@@ -103,147 +110,19 @@ fn position(place: &Place, sources: &Sources, offset: Option<usize>) -> (usize, 
     }
 }
 
-fn human(one: &Diagnostic, sources: &Sources, color: bool) -> String {
-    let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
-    let source = sources
-        .get(&one.place.file)
-        .filter(|text| can_be_excerpted(text.as_str(), one))
-        .map(|text| NamedSource::new(harmless(one.place.file.as_str()), harmless(text.as_str())));
-    let shown = Shown::new(one, sources, source.is_some());
-    let mut out = String::new();
-    let written = match source {
-        Some(source) => {
-            let report = Report::new(shown).with_source_code(source);
-            handler.render_report(&mut out, report.as_ref())
-        }
-        None => handler.render_report(&mut out, &shown),
-    };
-    // Writing to a `String` cannot fail; a handler that does still yields the plain form.
-    if written.is_err() { short(one, sources) } else { out }
-}
-
-/// A longer line is not shown: a prompt can be one line of 100 KB.
-const LONGEST_SHOWN: usize = 400;
-
-/// Whether the lines that an excerpt would show are there and short.
-fn can_be_excerpted(text: &str, one: &Diagnostic) -> bool {
-    let related = one.related.iter().filter(|other| other.place.file == one.place.file);
-    let mut spans =
-        related.map(|other| &other.place).chain([&one.place]).filter_map(|place| place.span.as_ref());
-    one.place.span.is_some()
-        && spans.all(|span| lines_around(text, span.start).all(|line| line.len() <= LONGEST_SHOWN))
-}
-
-/// The line of an offset, the one before it and the one after it.
-fn lines_around(text: &str, at: usize) -> impl Iterator<Item = &str> {
-    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
-    let first = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at + 1);
-    let last = after.match_indices('\n').nth(1).map_or(text.len(), |(at, _)| before.len() + at);
-    text[first..last].split('\n')
-}
-
-/// The text with `?` for what would steer a terminal; offsets stay.
+/// The text with `?` for each byte of what would steer a terminal or deceive; offsets stay.
 fn harmless(text: &str) -> String {
-    let steers = |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\t');
     let mut chars = text.chars().peekable();
     let mut out = String::with_capacity(text.len());
     while let Some(c) = chars.next() {
         let ends_line = c == '\r' && chars.peek() == Some(&'\n');
-        out.push(if u8::try_from(c).is_ok_and(steers) && !ends_line { '?' } else { c });
+        if deceives(c) && !matches!(c, '\n' | '\t') && !ends_line {
+            out.extend(std::iter::repeat_n('?', c.len_utf8()));
+        } else {
+            out.push(c);
+        }
     }
     out
-}
-
-/// A diagnostic in the form that miette takes, with owned parts.
-#[derive(Debug)]
-struct Shown {
-    message: String,
-    code: &'static str,
-    severity: miette::Severity,
-    help: Option<String>,
-    labels: Vec<LabeledSpan>,
-    elsewhere: Vec<Self>,
-}
-
-impl Shown {
-    fn new(one: &Diagnostic, sources: &Sources, excerpt: bool) -> Self {
-        let inside = |place: &Place| excerpt && place.file == one.place.file && place.span.is_some();
-        let whose = one.harness.as_ref().map(|name| harmless(&format!("in harness `{name}`")));
-        let mut labels: Vec<LabeledSpan> = Vec::new();
-        labels.extend(
-            one.place
-                .span
-                .clone()
-                .filter(|_| excerpt)
-                .map(|span| LabeledSpan::new_primary_with_span(whose.clone(), SourceSpan::from(span))),
-        );
-        let near = one.related.iter().filter(|other| inside(&other.place));
-        labels.extend(near.filter_map(|other| {
-            let span = other.place.span.clone()?;
-            Some(LabeledSpan::new_with_span(Some(harmless(&other.message)), SourceSpan::from(span)))
-        }));
-        let far = one.related.iter().filter(|other| !inside(&other.place));
-        let elsewhere = far
-            .map(|other| {
-                let (line, column) = start(&other.place, sources);
-                Self {
-                    message: harmless(&format!("{}:{line}:{column}: {}", other.place.file, other.message)),
-                    code: one.code,
-                    severity: miette::Severity::Advice,
-                    help: None,
-                    labels: Vec::new(),
-                    elsewhere: Vec::new(),
-                }
-            })
-            .collect();
-        let message = match &one.place.span {
-            Some(_) if excerpt => one.message.clone(),
-            Some(_) => {
-                let (line, column) = start(&one.place, sources);
-                let whose =
-                    one.harness.as_ref().map_or(String::new(), |name| format!("in harness `{name}`: "));
-                format!("{}:{line}:{column}: {whose}{}", one.place.file, one.message)
-            }
-            None => format!("{}: {}", one.place.file, one.message),
-        };
-        let severity = match one.severity {
-            Severity::Error => miette::Severity::Error,
-            Severity::Warning => miette::Severity::Warning,
-        };
-        let help = one.help.as_deref().map(harmless);
-        Self { message: harmless(&message), code: one.code, severity, help, labels, elsewhere }
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Shown {}
-
-impl miette::Diagnostic for Shown {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.code))
-    }
-
-    fn severity(&self) -> Option<miette::Severity> {
-        Some(self.severity)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(self.labels.iter().cloned()))
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        Some(Box::new(self.elsewhere.iter().map(|one| one as &dyn miette::Diagnostic)))
-    }
 }
 
 #[cfg(test)]

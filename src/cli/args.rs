@@ -193,6 +193,9 @@ pub(super) struct ValidateArgs {
     /// How mistakes are printed [default: human]
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Option<DiagnosticFormat>,
+    /// Exit 1 for warnings, too
+    #[arg(long)]
+    pub(super) strict: bool,
 }
 
 /// The kind of a configuration file.
@@ -213,6 +216,8 @@ pub(super) enum DiagnosticFormat {
     Short,
     /// One JSON object
     Json,
+    /// A SARIF 2.1.0 log, for code scanning
+    Sarif,
 }
 
 /// Arguments of `runs`.

@@ -13,7 +13,7 @@ use super::raw::RawHarness;
 use super::scope::Scope;
 use super::{Context, FileKind};
 use crate::adapter::Adapter;
-use crate::base::{Diagnostic, Place, nearest};
+use crate::base::{Diagnostic, Place, nearest, quoted};
 
 mod paths;
 mod program;
@@ -72,7 +72,7 @@ fn permissions(scope: &mut Scope<'_>, raw: &RawHarness) -> bool {
         .filter(|(_, word)| !matches!(*word, "read" | "write"))
         .collect();
     for (at, word) in &wrong {
-        let message = format!("`mcp_allow`: `{}` is no permission", word.escape_debug());
+        let message = format!("`mcp_allow`: `{}` is no permission", quoted(word));
         let place = scope.value(&["mcp_allow", at]);
         scope
             .spoil("mcp_allow", Diagnostic::error(BAD_VALUE, place, message).help("write `read` or `write`"));
@@ -151,14 +151,14 @@ fn agent(scope: &mut Scope<'_>, raw: &RawHarness, context: &Context<'_>) {
     }
     let ids = context.registry.ids();
     let near = near_agents(agent, context);
-    let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
+    let ticked = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
     let help = if near.is_empty() {
-        format!("known agents: {}", quoted(&ids).join(", "))
+        format!("known agents: {}", ticked(&ids).join(", "))
     } else {
-        format!("did you mean {}?", quoted(&near).join(" or "))
+        format!("did you mean {}?", ticked(&near).join(" or "))
     };
     let whose = scope.harness.as_ref().map_or("`[defaults]`".to_owned(), |name| format!("harness `{name}`"));
-    let message = format!("{whose} names an unknown agent: `{}`", agent.escape_debug());
+    let message = format!("{whose} names an unknown agent: `{}`", quoted(agent));
     let place = scope.value(&["agent"]);
     scope.spoil("agent", Diagnostic::error(UNKNOWN_ADAPTER, place, message).help(help));
 }

@@ -14,6 +14,7 @@ macro_rules! codes {
 codes! {
     SYNTAX = "syntax", "the file is no TOML";
     ENCODING = "encoding", "the file is no UTF-8 text";
+    UNREADABLE = "unreadable", "the file cannot be read";
     UNKNOWN_KEY = "unknown_key", "no key of this name exists here";
     UNKNOWN_TABLE = "unknown_table", "no table of this name exists here";
     WRONG_TYPE = "wrong_type", "the value is of another type than the key takes";
@@ -50,6 +51,7 @@ codes! {
     NEEDS_CHECK = "needs_check", "the key needs a `check`";
     ENABLED_WITH_SCHEDULE = "enabled_with_schedule", "`enabled = true` beside a `schedule`";
     RESTART_WITH_SCHEDULE = "restart_with_schedule", "a restart policy that a schedule does not admit";
+    TOO_MUCH = "too_much", "`[defaults]` says too much for too many harnesses";
     CANNOT_LAUNCH = "cannot_launch", "no command can be made of the harness";
     BAD_PATH = "bad_path", "the path is of a form that is not supported";
     BAD_VARIABLE = "bad_variable", "no environment variable can have this name";

@@ -18,7 +18,7 @@ use super::model::{DaemonSettings, Setting};
 use super::path::{PathError, resolve};
 use super::raw::RawDaemon;
 use super::scalar::Element;
-use crate::base::{Diagnostic, Place, duration_text, size_text};
+use crate::base::{Diagnostic, Place, duration_text, quoted, size_text};
 
 /// The built-in settings as the lowest layer.
 fn built_in() -> Figment {
@@ -247,7 +247,7 @@ fn wrong_setting(key: &str, error: &figment::Error, env: &BTreeMap<String, Strin
     let written = env.get(&name).map_or("", String::as_str);
     let message = match &error.kind {
         figment::error::Kind::Message(text) => text.split('\n').next().unwrap_or(text).to_owned(),
-        _ => format!("takes {takes}, not `{}`", written.escape_debug()),
+        _ => format!("takes {takes}, not `{}`", quoted(written)),
     };
     bad_setting(key, &message, &format!("set `{name}` to {takes}, or unset it"))
 }

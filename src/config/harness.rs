@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use figment::Figment;
+use figment::value::{Dict, Value};
+use toml_edit::TableLike;
 
 use super::checks::check;
-use super::codes::{BAD_NAME, WRONG_TYPE};
+use super::codes::{BAD_NAME, TOO_MUCH, WRONG_TYPE};
 use super::definition::seal;
 use super::document::File;
 use super::fit;
@@ -23,7 +25,7 @@ use super::raw::RawHarness;
 use super::scalar::Element;
 use super::scope::Scope;
 use super::{Context, FileKind};
-use crate::base::{Diagnostic, HarnessName};
+use crate::base::{Diagnostic, HarnessName, quoted};
 
 /// What all harnesses of one file share.
 pub(super) struct Shared<'a> {
@@ -59,10 +61,38 @@ pub(super) fn shared<'a>(
     let mut scope =
         Scope { file, path: path.to_vec(), table, harness: None, broken: read.broken, found: read.found };
     check(&mut scope, &raw, context);
+    if let Some(too_much) = multiplied(file, &read.dict) {
+        // Nothing of it is passed on, and no harness is said to lack what stands here.
+        scope.broken.extend(read.dict.keys().cloned());
+        scope.note(too_much);
+    }
     let skill_paths = if scope.says("skill_paths") { roots(&raw, file, context.home) } else { Vec::new() };
     read.dict.retain(|key, _| !scope.broken.contains(key) && key != "skill_paths");
     let base = bare.merge(Layer::new("defaults", read.dict));
     (Shared { file, project, base, broken: scope.broken, skill_paths }, scope.found)
+}
+
+/// Each harness has its own copy of `[defaults]`: at most so many values in all, a long text counting as
+/// several. A few megabytes of file would else become as many gigabytes of configuration.
+const MOST_VALUES: usize = 1_000_000;
+
+fn multiplied(file: &File, defaults: &Dict) -> Option<Diagnostic> {
+    let harnesses = file.table(&["harness"]).map_or(0, TableLike::len);
+    let values: usize = defaults.values().map(values_in).sum();
+    (values.saturating_mul(harnesses) > MOST_VALUES).then(|| {
+        let message = format!("`[defaults]` says too much for {harnesses} harnesses");
+        Diagnostic::error(TOO_MUCH, file.header(&["defaults"]), message)
+            .help("every harness gets a copy: say it in the harnesses that need it, or in a `prompt_file` or `env_file`")
+    })
+}
+
+fn values_in(value: &Value) -> usize {
+    match value {
+        Value::String(_, text) => 1 + text.len() / 256,
+        Value::Dict(_, table) => table.values().map(values_in).sum(),
+        Value::Array(_, list) => list.iter().map(values_in).sum(),
+        _ => 1,
+    }
 }
 
 /// What stands where a table should.
@@ -99,10 +129,10 @@ pub(super) fn harness(
     let shown = project.map_or_else(|| local.to_owned(), |project| format!("{}/{local}", project.name));
     let name = HarnessName::new(project.map(|project| project.name.as_str()), local);
     let bad_name = name.as_ref().err().map(|_| {
-        let message = format!("`{}` is no name for a harness", local.escape_debug());
+        let message = format!("`{}` is no name for a harness", quoted(local));
         let mut one = Diagnostic::error(BAD_NAME, file.key(&path), message);
         one.help = Some("a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit".to_owned());
-        one.of(shown.escape_debug().to_string())
+        one.of(shown.as_str())
     });
     let Some(table) = file.table(&path) else {
         let kind = file.node(&path).map_or("nothing", |node| node.kind());

@@ -16,7 +16,7 @@ use toml_edit::{Item, TableLike};
 use super::codes::{BAD_VALUE, UNKNOWN_KEY, WRONG_TYPE};
 use super::document::File;
 use super::keys::{self, Key};
-use crate::base::{Diagnostic, nearest};
+use crate::base::{Diagnostic, nearest, quoted};
 
 /// One table as a figment provider.
 #[derive(Debug, Clone)]
@@ -157,10 +157,10 @@ fn unknown_key(file: &File, path: &[&str], parent: &[String], name: &str, known:
     full.extend(parent.iter().map(String::as_str));
     full.push(name);
     let shown = parent.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(".");
-    let message = format!("unknown key `{}`", shown.escape_debug());
+    let message = format!("unknown key `{}`", quoted(&shown));
     let near = nearest(name, known.iter().copied());
     let help = match near.as_slice() {
-        [] if known.len() <= 8 => format!("known keys here: {}", quoted(known)),
+        [] if known.len() <= 8 => format!("known keys here: {}", listed(known)),
         [] => "`harnessd schema` lists every key that this version knows".to_owned(),
         near => format!(
             "did you mean {}?",
@@ -170,7 +170,7 @@ fn unknown_key(file: &File, path: &[&str], parent: &[String], name: &str, known:
     Diagnostic::error(UNKNOWN_KEY, file.key(&full), message).help(help)
 }
 
-fn quoted(words: &[&str]) -> String {
+fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 

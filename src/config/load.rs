@@ -21,7 +21,7 @@ use super::notify::notify;
 use super::profile::{Members, profiles};
 use super::{FileKind, Input, Loaded, Lookup, Surroundings, tables};
 use crate::adapter::{Adapter, Registry};
-use crate::base::{Diagnostic, HarnessName, Place, Severity, SourceText, Sources};
+use crate::base::{Diagnostic, HarnessName, Place, Severity, SourceText, Sources, quoted};
 use crate::schedule::{Schedule, ScheduleError};
 
 /// What every check may need.
@@ -200,7 +200,7 @@ fn names<'a>(shared: &Shared<'a>, at: usize, found: &mut Found) -> Vec<&'a str> 
 }
 
 fn duplicate(local: &str, place: &Place, first: &Place) -> Diagnostic {
-    let message = format!("harness `{}` is declared in two files", local.escape_debug());
+    let message = format!("harness `{}` is declared in two files", quoted(local));
     Diagnostic::error(DUPLICATE_HARNESS, place.clone(), message)
         .help("rename one of the two or remove it")
         .related(first.clone(), "first declared here")

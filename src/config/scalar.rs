@@ -10,7 +10,9 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 
-use crate::base::{Word, nearest, parse_duration, parse_size, signal_names, signal_number, size_text};
+use crate::base::{
+    Word, nearest, parse_duration, parse_size, quoted, signal_names, signal_number, size_text,
+};
 use crate::schedule::parse_zone;
 
 /// No duration of a configuration is longer, so that sums with clocks cannot overflow.
@@ -268,7 +270,7 @@ fn unknown_word<'a>(
     like: &str,
     words: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
-    let message = format!("`{}` is no {what}", text.escape_debug());
+    let message = format!("`{}` is no {what}", quoted(text));
     let mut near = nearest(like, words.clone());
     if near.first() == Some(&like) {
         near.truncate(1);

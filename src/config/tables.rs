@@ -22,7 +22,7 @@ use super::layers::{dict_of, extract};
 use super::model::Project;
 use super::raw::RawProject;
 use crate::adapter::Registry;
-use crate::base::{Diagnostic, is_name, nearest};
+use crate::base::{Diagnostic, is_name, nearest, quoted};
 
 const BOTH: [&str; 2] = ["defaults", "harness"];
 /// Every table that some file may hold.
@@ -85,7 +85,7 @@ fn headers(file: &File, name: &str, item: &Item) -> Vec<(String, crate::base::Pl
 }
 
 fn unknown(file: &File, name: &str, item: &Item) -> Diagnostic {
-    let shown = name.escape_debug();
+    let shown = quoted(name);
     let place = file.header(&[name]);
     let known = match file.kind {
         FileKind::Global => [BOTH.as_slice(), &GLOBAL].concat(),
@@ -125,7 +125,7 @@ pub(super) fn project(file: &File) -> (Project, Vec<Diagnostic>) {
     match raw.name {
         Some(name) if is_name(&name) => project.name = name,
         Some(name) => {
-            let message = format!("`{}` is no name for a project", name.escape_debug());
+            let message = format!("`{}` is no name for a project", quoted(&name));
             project.name = sanitise(&name);
             let help = format!(
                 "a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit, for example `{}`",

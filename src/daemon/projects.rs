@@ -214,7 +214,7 @@ impl Daemon {
 fn refusal(key: &Utf8Path, found: &[Diagnostic]) -> ErrorBody {
     let first = found.first().map_or("", |one| one.message.as_str());
     let (message, code) = match found {
-        [one] if one.code == "harnessd::config::unreadable" => {
+        [one] if one.code == crate::config::UNREADABLE => {
             (format!("{key}: {first}"), ErrorCode::UnknownProject)
         }
         [_] => (format!("{key} has an error: {first}"), ErrorCode::ConfigInvalid),

@@ -36,6 +36,68 @@ fn the_exit_status_of_validate_tells_clean_wrong_and_unreadable() {
     assert!(!home.path(".local/state/harnessd").exists(), "it writes nothing");
 }
 
+/// CFG-9: with `--strict` a warning fails it, too; a clean file is clean, one that cannot be read is no warning.
+#[test]
+fn strict_fails_for_warnings() {
+    let home = Home::new(GOOD);
+    home.write("warned.toml", "[harness.a]\ncmd = \"true\"\nenv_file = \"missing.env\"\n");
+    let strict = |file: &str| home.harnessd(&["validate", "--strict", file]);
+    let said = strict("warned.toml");
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.ends_with("1 file, 0 errors, 1 warning\n"), "{}", said.out);
+    assert_eq!(strict(".config/harnessd/harness.toml").code, 0);
+    assert_eq!(strict("missing.toml").code, 2);
+}
+
+/// CFG-9: `sarif` is a SARIF 2.1.0 log: a rule for each code that occurs, a result with its region for each
+/// mistake, and a URI that is relative where the file's name is.
+#[test]
+fn validate_prints_sarif() {
+    let home = Home::new("");
+    home.write("an app/wrong.toml", "[harness.\"ä\"]\ncmd = \"ä\"\n[harness.a]\nprompt = \"x\"\nargs = []\n");
+    let said = home.harnessd(&["validate", "--format", "sarif", "an app/wrong.toml", "missing.toml"]);
+    assert_eq!(said.code, 2);
+    let log: Value = serde_json::from_str(&said.out).unwrap();
+    let run = &log["runs"][0];
+    assert_eq!((&log["version"], &run["columnKind"]), (&json!("2.1.0"), &json!("unicodeCodePoints")));
+    assert_eq!(run["tool"]["driver"]["name"], "harnessd");
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let meaning = json!({"text": "a harness or project name breaks the grammar of names"});
+    let rule = json!({"id": "harnessd::config::bad_name", "shortDescription": meaning});
+    assert!(rules.contains(&rule), "{rules:?}");
+    let results = run["results"].as_array().unwrap();
+    let known = |one: &Value| rules.iter().any(|rule| rule["id"] == one["ruleId"]);
+    assert!(results.iter().all(known), "{results:?}");
+    let at = |line: u32, from: u32, to: u32| {
+        json!({"artifactLocation": {"uri": "an%20app/wrong.toml"},
+            "region": {"startLine": line, "startColumn": from, "endLine": line, "endColumn": to}})
+    };
+    let name = "in harness `an-app/ä`: `ä` is no name for a harness (help: a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit)";
+    let first = json!({"ruleId": "harnessd::config::bad_name", "level": "error", "message": {"text": name},
+        "locations": [{"physicalLocation": at(1, 10, 13)}]});
+    assert_eq!(results[0], first);
+    let both = results.iter().find(|one| one["ruleId"] == "harnessd::config::exclusive_keys").unwrap();
+    let there = json!([{"physicalLocation": at(4, 1, 7), "message": {"text": "`prompt` stands here"}}]);
+    let here = &both["locations"][0]["physicalLocation"];
+    assert_eq!((here, &both["relatedLocations"]), (&at(5, 1, 5), &there));
+    let unread = json!({"ruleId": "harnessd::config::unreadable", "level": "error",
+        "message": {"text": "the file does not exist (help: name a readable TOML file)"},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": "missing.toml"}}}]});
+    assert_eq!(results.last(), Some(&unread));
+}
+
+/// CFG-3, CFG-9: a file that is named without its directory belongs to the project that the directory is.
+#[test]
+fn a_file_named_relatively_belongs_to_its_directory() {
+    let home = Home::new("");
+    home.write("Web App/harness.toml", WRONG);
+    let mut command = home.command(&["validate", "--format", "json", "harness.toml"]);
+    let output = command.current_dir(home.path("Web App")).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let one = &found["diagnostics"][0];
+    assert_eq!((&one["harness"], &one["file"]), (&json!("web-app/a"), &json!("harness.toml")));
+}
+
 /// CFG-9: `human` shows the place and ends with the counts, `short` is one line a mistake, `json` one object.
 #[test]
 fn validate_prints_in_three_formats() {

@@ -6,12 +6,12 @@ use crate::base::{Format, Severity, render};
 use crate::cli::args::{DiagnosticFormat, Kind, ValidateArgs};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::Output;
-use crate::config::{FileKind, Loaded, file_kind};
+use crate::cli::output::{Output, plain};
+use crate::config::{CODES, FileKind, Loaded, UNREADABLE, file_kind};
 use crate::host::files;
 use crate::loader;
 
-/// There are errors.
+/// There are errors, or with `--strict` warnings.
 const INVALID: u8 = 1;
 /// The files could not be judged.
 const COULD_NOT_RUN: u8 = 2;
@@ -25,18 +25,22 @@ pub(in crate::cli) fn perform(
         if args.files.is_empty() { (context.load(), false) } else { (by_themselves(context, args), true) };
     let format = match args.format {
         Some(DiagnosticFormat::Json) => Format::Json,
+        Some(DiagnosticFormat::Sarif) => Format::Sarif { rules: CODES },
         Some(DiagnosticFormat::Short) => Format::Short,
         Some(DiagnosticFormat::Human) => Format::Human { color: Output::color(&context.env) },
         None if out.is_json() => Format::Json,
         None => Format::Human { color: Output::color(&context.env) },
     };
-    out.bytes(render(&loaded.diagnostics, &loaded.sources, format).as_bytes())?;
+    let text = render(&loaded.diagnostics, &loaded.sources, format);
+    let for_programs = matches!(format, Format::Json | Format::Sarif { .. });
+    out.bytes(if for_programs { plain(text) } else { text }.as_bytes())?;
     let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
     if matches!(format, Format::Human { .. }) {
         summary(&loaded, errors, named, out)?;
     }
-    let unreadable = loaded.diagnostics.iter().any(|one| one.code == "harnessd::config::unreadable");
-    Ok(match (errors, unreadable) {
+    let unreadable = loaded.diagnostics.iter().any(|one| one.code == UNREADABLE);
+    let failing = if args.strict { loaded.diagnostics.len() } else { errors };
+    Ok(match (failing, unreadable) {
         (0, _) => ExitCode::SUCCESS,
         (_, true) => ExitCode::from(COULD_NOT_RUN),
         (_, false) => ExitCode::from(INVALID),
@@ -68,7 +72,9 @@ fn by_themselves(context: &Context, args: &ValidateArgs) -> Loaded {
             None => files::same_file(&named, selected).then_some(FileKind::Global),
         };
         let kind = file_kind(&named, Some(selected), forced);
-        let one = loader::load_alone(&context.selection, file, kind, &context.home);
+        // A project's directory is its name, which a relative path does not tell; shown is what was given.
+        let mut one = loader::load_alone(&context.selection, &named, kind, &context.home);
+        one.rename(&named, file);
         whole.diagnostics.extend(one.diagnostics);
         whole.sources.extend(one.sources);
     }

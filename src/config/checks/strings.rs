@@ -2,7 +2,7 @@
 //!
 //! Invariant: each wrong element is reported by itself.
 
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, quoted};
 use crate::config::codes::{BAD_VARIABLE, NUL_CHARACTER, RESERVED_VARIABLE, WRONG_TYPE};
 use crate::config::raw::RawHarness;
 use crate::config::scalar::Element;
@@ -53,7 +53,7 @@ pub(super) fn variables(scope: &mut Scope<'_>, raw: &RawHarness) {
     let own = scope.file.table(&scope.below(&["env"]));
     let entries = raw.env.iter().flatten().filter(|(name, _)| own.is_some_and(|own| own.contains_key(name)));
     for (name, value) in entries {
-        let shown = name.escape_debug();
+        let shown = quoted(name);
         let place = scope.key(&["env", name]);
         if name.is_empty() || name.contains(['=', '\0']) {
             let what = if name.is_empty() { "an empty text".to_owned() } else { format!("`{shown}`") };
