@@ -78,5 +78,7 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Trajectory(args) => verbs::trajectory::perform(&context, args, out),
         Verb::Usage(args) => verbs::usage::perform(&context, args, out),
         Verb::Schedule(args) => verbs::schedule::perform(&context, args, out),
+        Verb::Schema(args) => verbs::schema::perform(args, out),
+        Verb::Completions(args) => verbs::completions::perform(args, out),
     }
 }

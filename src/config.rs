@@ -33,6 +33,7 @@ mod notify;
 mod path;
 mod raw;
 mod scalar;
+mod schema;
 mod scope;
 mod tables;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub use model::{
     Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project,
     PromptSource, Timetable, Watch, Work,
 };
+pub use schema::schema;
 
 use load::Context;
 

@@ -3,21 +3,27 @@
 //! Types and framing only; no socket is opened here. Absent means unknown: a
 //! key is left out, never `null`. Lists are always present.
 
+mod answer;
 mod event;
 mod frame;
 mod message;
 mod record;
 mod request;
+mod schema;
 mod session;
 mod trail;
 mod trajectories;
 mod view;
 
+pub use answer::{
+    Acted, ActedView, HarnessesView, PageView, ReloadView, RunsView, SubscribedView, SuccessorView,
+};
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
 pub use message::{ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, unknown_harness};
 pub use record::{Launched, Record};
 pub use request::decode_request;
+pub use schema::schema;
 pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
 pub use trajectories::{

@@ -5,6 +5,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
 
+mod completions;
+mod schema;
+
+pub(super) use completions::CompletionsArgs;
+pub(super) use schema::{SchemaArgs, SchemaOf};
+
 /// A declarative supervisor for coding-agent command lines.
 #[derive(Debug, Parser)]
 #[command(name = "harnessd", version = version(), about, propagate_version = true, arg_required_else_help = true)]
@@ -83,6 +89,10 @@ pub(super) enum Verb {
     Usage(UsageArgs),
     /// Work with schedules
     Schedule(ScheduleArgs),
+    /// Print a JSON Schema of a kind of file, or of what the control socket speaks
+    Schema(SchemaArgs),
+    /// Print a script that completes the command line in a shell
+    Completions(CompletionsArgs),
 }
 
 /// Arguments of `run`.

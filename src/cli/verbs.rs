@@ -1,6 +1,7 @@
 //! One file a verb.
 
 pub(super) mod agents;
+pub(super) mod completions;
 pub(super) mod describe;
 pub(super) mod list;
 pub(super) mod logs;
@@ -12,6 +13,7 @@ pub(super) mod restart;
 pub(super) mod run;
 pub(super) mod runs;
 pub(super) mod schedule;
+pub(super) mod schema;
 pub(super) mod show;
 pub(super) mod skills;
 pub(super) mod start;

@@ -23,10 +23,16 @@ use crate::base::{Diagnostic, Place, duration_text, size_text};
 
 /// The built-in settings as the lowest layer.
 fn built_in() -> Figment {
+    let dict = built_in_values().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Figment::from(Layer::new("built-in settings", dict))
+}
+
+/// The built-in settings as they could be written.
+pub(super) fn built_in_values() -> Vec<(&'static str, Value)> {
     let defaults = defaults();
     let number = |number: u64| Value::from(number);
     let text = |duration| Value::from(duration_text(duration).as_str());
-    let dict = [
+    vec![
         ("watch", Value::from(defaults.watch)),
         ("crash_loop_exits", number(defaults.crash_loop_exits.into())),
         ("crash_loop_window", text(defaults.crash_loop_window)),
@@ -34,9 +40,7 @@ fn built_in() -> Figment {
         ("backoff_max", text(defaults.backoff_max)),
         ("skill_max_files", number(defaults.skill_max_files)),
         ("skill_max_bytes", Value::from(size_text(defaults.skill_max_bytes).as_str())),
-    ];
-    let dict = dict.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    Figment::from(Layer::new("built-in settings", dict))
+    ]
 }
 
 /// The `[daemon]` table of a file as it stands below the environment.

@@ -13,6 +13,8 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 use crate::base::{Word, nearest, parse_duration, parse_size, signal_names, signal_number, size_text};
 use crate::schedule::parse_zone;
 
+mod written;
+
 /// No duration of a configuration is longer, so that sums with clocks cannot overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use calloop::PostAction;
 use tracing::{error, info, warn};
 
+use super::requests::json;
 use super::signals::tell_manager;
 use super::source::{not_taken, readable};
 use super::state::Daemon;
@@ -16,7 +17,7 @@ use crate::host::{memory, notify};
 use crate::loader::Selection;
 use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
-use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, ReloadView};
 
 impl Daemon {
     /// Asks a worker to read the files; `ticket` is told the result.
@@ -39,7 +40,7 @@ impl Daemon {
         let result = match loaded.configuration {
             Some(configuration) => {
                 self.put_in_force(Arc::new(configuration));
-                Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics}))
+                json(&ReloadView { state: ConfigState::Ok, diagnostics: self.config.diagnostics.clone() })
             }
             None => {
                 self.config.state = ConfigState::Rejected;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::{HarnessName, Outcome, RunId, State, Trigger, Wall};
 
 /// A skill that was in force during a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSkill {
     /// Its directory's name.
     pub name: String,
@@ -19,7 +20,7 @@ pub struct RunSkill {
 }
 
 /// Slots that were missed one after the other (SCH-11).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stretch {
     /// The first of them.
     pub first: Wall,
@@ -30,7 +31,7 @@ pub struct Stretch {
 }
 
 /// One run: a start, or a slot that was not run (RUN-1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its id; ids sort by time.
     pub id: RunId,
@@ -152,7 +153,7 @@ impl Run {
 }
 
 /// Why a harness waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitingReason {
     /// For its restart delay.
@@ -168,7 +169,7 @@ pub enum WaitingReason {
 }
 
 /// What a harness waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waiting {
     /// Why.
     pub reason: WaitingReason,
@@ -178,7 +179,7 @@ pub struct Waiting {
 }
 
 /// One harness as `list` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HarnessView {
     /// Its full name.
     pub name: HarnessName,
@@ -221,7 +222,7 @@ pub struct HarnessView {
 }
 
 /// Where a harness is declared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// The file.
     pub file: String,
@@ -230,7 +231,7 @@ pub struct Source {
 }
 
 /// One harness as `describe` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
     /// As `list` shows it.
     #[serde(flatten)]
@@ -246,7 +247,7 @@ pub struct Description {
 }
 
 /// Who contributes a skill root, lowest precedence first (SKL-2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkillRank {
     /// The adapter's defaults.
@@ -260,7 +261,7 @@ pub enum SkillRank {
 }
 
 /// What became of a root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootState {
     /// It was read.
@@ -276,7 +277,7 @@ pub enum RootState {
 }
 
 /// One root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RootView {
     /// Absolute path.
     pub path: String,
@@ -287,7 +288,7 @@ pub struct RootView {
 }
 
 /// What became of a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkillState {
     /// The target holds it as it is now.
@@ -303,7 +304,7 @@ pub enum SkillState {
 }
 
 /// A copy of a skill that did not win.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShadowedSkill {
     /// Its directory.
     pub source: String,
@@ -312,7 +313,7 @@ pub struct ShadowedSkill {
 }
 
 /// One merged skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillView {
     /// Its directory's name.
     pub name: String,
@@ -329,7 +330,7 @@ pub struct SkillView {
 }
 
 /// A copy that the agent would find by itself (SKL-14).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NativeSkillView {
     /// Its directory's name.
     pub name: String,
@@ -342,7 +343,7 @@ pub struct NativeSkillView {
 }
 
 /// The skills of one harness.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsView {
     /// The harness.
     pub harness: HarnessName,
@@ -364,7 +365,7 @@ pub struct SkillsView {
 }
 
 /// The next firings of an expression.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FiringsView {
     /// The expression.
     pub expression: String,
@@ -375,7 +376,7 @@ pub struct FiringsView {
 }
 
 /// Whether the last configuration was accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfigState {
     /// It is in force.
@@ -385,7 +386,7 @@ pub enum ConfigState {
 }
 
 /// The configuration as `status` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigView {
     /// The files.
     pub files: Vec<String>,
@@ -396,7 +397,7 @@ pub struct ConfigView {
 }
 
 /// A harness that somebody should look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attention {
     /// Which.
     pub harness: HarnessName,
@@ -405,7 +406,7 @@ pub struct Attention {
 }
 
 /// What `status` shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusView {
     /// The daemon's version.
     pub version: String,
