@@ -30,7 +30,8 @@ fn tidy(schema: &mut Schema) {
     }
     if let Some(Value::String(text)) = object.get_mut("description") {
         let paragraphs = text.split("\n\n").map(|lines| lines.replace('\n', " "));
-        *text = paragraphs.collect::<Vec<_>>().join("\n\n");
+        // Links are for the documentation of the code.
+        *text = paragraphs.collect::<Vec<_>>().join("\n\n").replace("[`", "`").replace("`]", "`");
     }
 }
 
@@ -78,7 +79,7 @@ mod tests {
     #[expect(dead_code, reason = "only its form counts")]
     struct Sample {
         /// A comment
-        /// of two lines.
+        /// of [`Sample`].
         ///
         /// And a paragraph.
         number: Option<u32>,
@@ -96,7 +97,7 @@ mod tests {
             "type": "object",
             "properties": {
                 "number": {
-                    "description": "A comment of two lines.\n\nAnd a paragraph.",
+                    "description": "A comment of `Sample`.\n\nAnd a paragraph.",
                     "type": "integer", "minimum": 0, "maximum": 4_294_967_295_u32,
                 },
                 "list": {"type": "array", "items": {"type": "string"}},

@@ -39,7 +39,7 @@ pub(super) fn built_in_values() -> Vec<(&'static str, Value)> {
         ("max_attempts", number(defaults.max_attempts.into())),
         ("backoff_max", text(defaults.backoff_max)),
         ("skill_max_files", number(defaults.skill_max_files)),
-        ("skill_max_bytes", Value::from(size_text(defaults.skill_max_bytes).as_str())),
+        ("skill_max_bytes", Value::from(size_text(defaults.skill_max_bytes).replace(".0 ", " ").as_str())),
     ]
 }
 

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::scalar::{
     Amount, Bound, Delay, Element, Memory, Parsed, Pause, Positive, Signal, Size, Weight, Words,
 };
+use crate::base::Outcome;
 use crate::lifecycle::RestartPolicy;
 use crate::schedule::{CatchUp, Overlap};
 
@@ -229,6 +230,7 @@ pub(super) struct RawNotify {
     /// The outcomes that it hears of.
     ///
     /// Default: all but `ok`, `stopped`, `replaced`, `skipped`.
+    #[schemars(with = "Option<Vec<Outcome>>")]
     pub(super) on: Option<Vec<Element>>,
     /// The command is killed then; a failure is logged and not repeated.
     #[schemars(extend("default" = crate::base::duration_text(super::notify::TIMEOUT)))]

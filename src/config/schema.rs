@@ -131,6 +131,8 @@ impl<T: Listed> JsonSchema for Table<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
         T::complete(&mut schema);
+        // What the structure says of itself is for readers of the code.
+        schema.remove("description");
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             for key in T::KEYS {
                 if key.later {
