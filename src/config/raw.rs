@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::scalar::{
-    Amount, Bound, Delay, Element, Memory, Parsed, Pause, Positive, Signal, Size, Weight, Words,
+    Amount, Bound, Delay, Element, Memory, Parsed, Pause, Positive, Signal, Size, Weight, Words, table,
 };
 use crate::base::Outcome;
 use crate::lifecycle::RestartPolicy;
@@ -161,6 +161,7 @@ pub(super) struct RawHarness {
     /// stopped within five seconds: outcome `budget`. It goes by the agent's transcripts (docs/trajectories.md),
     /// so it needs a `workdir` and an agent that states what it bounds; many state no cost, or only at their
     /// end.
+    #[serde(deserialize_with = "table")]
     pub(super) budget: Option<RawBudget>,
     /// So many ended runs are kept.
     #[schemars(extend("default" = 50))]

@@ -17,8 +17,8 @@ pub(super) trait Written {
     fn schema() -> Schema;
 }
 
-/// A number with a unit, and more of them.
-const DURATION: &str = r"^\s*[0-9][0-9.\s]*[A-Za-zµ][0-9A-Za-zµ.\s]*$";
+/// A number with a unit, and more of them; zero needs none.
+const DURATION: &str = r"^\s*(0|[0-9][0-9.\s]*[A-Za-zµ][0-9A-Za-zµ.\s]*)\s*$";
 /// A number, perhaps with a unit.
 const SIZE: &str = r"^\s*[0-9.]+\s*[A-Za-z]*\s*$";
 
