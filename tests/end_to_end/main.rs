@@ -4,6 +4,8 @@
 
 mod audit;
 mod bad_input;
+#[path = "../schemas/checker.rs"]
+mod checker;
 mod checks;
 mod contained;
 mod control;
@@ -16,6 +18,7 @@ mod once;
 mod outcomes;
 mod output;
 mod parking;
+mod protocol_schema;
 mod receipts;
 mod records;
 mod reexec;
