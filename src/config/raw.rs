@@ -78,7 +78,8 @@ pub(super) struct RawHarness {
     /// What was missed longer ago is not made up for.
     #[schemars(extend("default" = "24h"))]
     pub(super) catch_up_window: Option<Parsed<Pause>>,
-    /// A run that takes longer is stopped: outcome `timeout`. One-shots only, as all keys down to `exclusive`.
+    /// A run that takes longer is stopped: outcome `timeout`. One-shots only, as `first_output_timeout`,
+    /// `idle_timeout`, `check`, `linger_timeout` and `exclusive`.
     ///
     /// Default: `1h` with a schedule, else none.
     pub(super) timeout: Option<Parsed<Bound>>,
