@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::checker::{misfits, misfits_at};
+use crate::checker::misfits;
 use crate::support::Home;
 
 const FLEET: &str = r#"
@@ -43,19 +43,19 @@ impl Line {
         let mut line = String::new();
         self.from.read_line(&mut line).unwrap();
         let said = serde_json::from_str(&line).unwrap_or_else(|cause| panic!("{cause}: {line:?}"));
-        assert_eq!(misfits(&self.schema, &said), [""; 0], "{said}");
+        assert_eq!(misfits(&self.schema, "", &said), [""; 0], "{said}");
         said
     }
 
     /// The answer to a request, which is no error; both fit.
     fn ask(&mut self, request: &Value) -> Value {
         let op = request["op"].as_str().unwrap();
-        let wrong = misfits_at(&self.schema, &format!("/$defs/{op}.request"), request);
+        let wrong = misfits(&self.schema, &format!("/$defs/{op}.request"), request);
         assert_eq!(wrong, [""; 0], "{request}");
         self.to.write_all(format!("{request}\n").as_bytes()).unwrap();
         let reply = self.hear();
         assert_eq!(reply["id"], request["id"], "{reply}");
-        let wrong = misfits_at(&self.schema, &format!("/$defs/{op}.answer"), &reply["ok"]);
+        let wrong = misfits(&self.schema, &format!("/$defs/{op}.answer"), &reply["ok"]);
         assert_eq!(wrong, [""; 0], "{reply}");
         reply["ok"].clone()
     }
@@ -113,7 +113,7 @@ fn what_is_said_fits_the_schema_of_the_protocol() {
         line.ask(&request);
     }
     let wrong = json!({"id": 18, "op": "lsit"});
-    assert!(!misfits_at(&schema, "/$defs/request", &wrong).is_empty());
+    assert!(!misfits(&schema, "/$defs/request", &wrong).is_empty());
     line.to.write_all(format!("{wrong}\n").as_bytes()).unwrap();
     assert_eq!(line.hear()["error"]["code"], "bad_request");
 }

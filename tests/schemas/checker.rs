@@ -5,16 +5,9 @@
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-/// What of a value does not fit the schema `root`, each with its place.
-pub(crate) fn misfits(root: &Value, value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    Checker { root }.check(root, value, "", &mut found);
-    found
-}
-
-/// The same for a schema among the definitions of `root`, by its pointer.
-#[allow(dead_code, reason = "not every test that shares this file asks for a definition")]
-pub(crate) fn misfits_at(root: &Value, pointer: &str, value: &Value) -> Vec<String> {
+/// What of a value does not fit a schema, each with its place: the one in `root` at a pointer, which is empty
+/// for `root` itself.
+pub(crate) fn misfits(root: &Value, pointer: &str, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let schema = root.pointer(pointer).unwrap_or_else(|| panic!("there is no `{pointer}`"));
     Checker { root }.check(schema, value, "", &mut found);
@@ -144,7 +137,7 @@ fn what_does_not_fit_is_found() {
         "required": ["a"],
         "$defs": {"a": {"type": "array", "items": {"enum": ["one"]}, "minItems": 1}},
     });
-    let count = |value: Value| misfits(&schema, &value).len();
+    let count = |value: Value| misfits(&schema, "", &value).len();
     assert_eq!(count(serde_json::json!({"a": ["one"], "b": 1, "x1": "7"})), 0);
     let wrong = [
         serde_json::json!({}),

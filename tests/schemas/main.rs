@@ -85,7 +85,7 @@ fn the_examples_fit_their_schemas() {
     {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
         for text in [uncommented(&text), text] {
-            assert_eq!(misfits(&schema(kind), &value_of(&text).unwrap()), [""; 0], "{file}");
+            assert_eq!(misfits(&schema(kind), "", &value_of(&text).unwrap()), [""; 0], "{file}");
         }
     }
 }
@@ -94,7 +94,7 @@ fn the_examples_fit_their_schemas() {
 #[test]
 fn every_good_sample_fits_its_schema() {
     for (file, kind, text) in samples("valid") {
-        assert_eq!(misfits(&schema(kind), &value_of(&text).unwrap()), [""; 0], "{file}");
+        assert_eq!(misfits(&schema(kind), "", &value_of(&text).unwrap()), [""; 0], "{file}");
     }
 }
 
@@ -119,7 +119,7 @@ fn samples_of_wrong_forms_do_not_fit() {
         };
         let Some(value) = value_of(&text).filter(|_| said.lines().any(of_form)) else { continue };
         refused += 1;
-        if misfits(&schema(kind), &value).is_empty() {
+        if misfits(&schema(kind), "", &value).is_empty() {
             wrong.push(file);
         }
     }
@@ -194,7 +194,7 @@ fn whatever_is_accepted_fits() {
                 let text = format!("{header}{} = {odd}\n", key.name);
                 if defaults::read(FileKind::Global, &text).configuration.is_some() {
                     accepted += 1;
-                    assert_eq!(misfits(&schema, &value_of(&text).unwrap()), [""; 0], "{text}");
+                    assert_eq!(misfits(&schema, "", &value_of(&text).unwrap()), [""; 0], "{text}");
                 }
             }
         }
