@@ -63,6 +63,7 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Start(args) => verbs::start::perform(&context, args, out),
         Verb::Stop(args) => verbs::stop::perform(&context, args, out),
         Verb::Restart(args) => verbs::restart::perform(&context, args, out),
+        Verb::UseProfile(args) => verbs::use_profile::perform(&context, args, out),
         Verb::Reload => verbs::reload::perform(&context, out),
         Verb::Reexec => verbs::reexec::perform(&context, out),
         Verb::ProbeHandover => verbs::probe_handover::perform(out),

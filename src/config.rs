@@ -31,6 +31,7 @@ mod model;
 mod neighbours;
 mod notify;
 mod path;
+mod profile;
 mod raw;
 mod scalar;
 mod schema;
@@ -48,7 +49,7 @@ pub use discover::{
 pub use keys::{Key, TableKind, known_keys};
 pub use load::{load, project_name};
 pub use model::{
-    Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Project,
+    Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Profile, Project,
     PromptSource, Timetable, Watch, Work,
 };
 pub use schema::schema;

@@ -103,6 +103,7 @@ pub fn nothing(settings: &DaemonSettings) -> Configuration {
         harnesses: BTreeMap::new(),
         registry: Registry::builtin(),
         notify: None,
+        profiles: BTreeMap::new(),
         files: Vec::new(),
     }
 }

@@ -14,6 +14,7 @@ mod health;
 mod known;
 mod message;
 mod perform;
+mod profiles;
 mod queue;
 mod slot;
 mod snapshot;
@@ -26,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::{HarnessName, Mono, Now, RunId, Wall};
-use crate::config::{DaemonSettings, Harness, Notify};
+use crate::config::{DaemonSettings, Harness, Notify, Profile};
 use crate::lifecycle::{Chance, Event as Order, StopReason};
 
 use alarms::Alarms;
@@ -47,6 +48,9 @@ pub struct Supervisor {
     chance: Chance,
     settings: Option<DaemonSettings>,
     notify: Option<Arc<Notify>>,
+    profiles: BTreeMap<String, Profile>,
+    /// The profile that was last used, whether or not it is still declared.
+    profile: Option<String>,
     /// Boxed: the tree keeps room for almost twice as many as it holds.
     slots: BTreeMap<HarnessName, Box<Slot>>,
     runs: BTreeMap<RunId, HarnessName>,
@@ -82,6 +86,8 @@ impl Supervisor {
             chance: Chance::new(seed),
             settings: None,
             notify: None,
+            profiles: BTreeMap::new(),
+            profile: None,
             slots: BTreeMap::new(),
             runs: BTreeMap::new(),
             alarms: Alarms::default(),
@@ -112,6 +118,9 @@ impl Supervisor {
             Event::Stop { ticket, names, wait } => self.each(ticket, names, wait, Self::stop_one, &mut turn),
             Event::Restart { ticket, names, wait } => {
                 self.each(ticket, names, wait, Self::restart_one, &mut turn);
+            }
+            Event::UseProfile { ticket, profile, exclusive, wait } => {
+                self.use_profile(ticket, &profile, exclusive, wait, &mut turn);
             }
             Event::Once { ticket, name } => self.once(ticket, &name, &mut turn),
             Event::Forget(ticket) => self.forget(ticket, &mut turn),

@@ -16,7 +16,8 @@ mod trajectories;
 mod view;
 
 pub use answer::{
-    Acted, ActedView, HarnessesView, PageView, ReloadView, RunsView, SubscribedView, SuccessorView,
+    Acted, ActedView, HarnessesView, PageView, ProfileUsed, ReloadView, RunsView, SubscribedView,
+    SuccessorView,
 };
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};

@@ -9,10 +9,11 @@ use harnessd::config::{
     EnvFile, FileKind, Input, Key, Lookup, PromptFile, Surroundings, TableKind, known_keys, load,
 };
 
-const TABLES: [(TableKind, &str); 4] = [
+const TABLES: [(TableKind, &str); 5] = [
     (TableKind::Harness, "## `[harness.NAME]` and `[defaults]`"),
     (TableKind::Daemon, "## `[daemon]`"),
     (TableKind::Notify, "## `[notify]`"),
+    (TableKind::Profile, "## `[profile.NAME]`"),
     (TableKind::Project, "## `[project]`"),
 ];
 const GLOBAL: &str = "harness.toml.example";
@@ -91,11 +92,11 @@ fn the_examples_are_legal_and_hold_every_key() {
         let document: toml_edit::DocumentMut = whole.parse().unwrap();
         for (table, item) in document.iter() {
             let inner: Vec<(&str, &dyn toml_edit::TableLike)> = match table {
-                "harness" => item
+                "harness" | "profile" => item
                     .as_table()
                     .unwrap()
                     .iter()
-                    .map(|(_, one)| ("harness", one.as_table_like().unwrap()))
+                    .map(|(_, one)| (table, one.as_table_like().unwrap()))
                     .collect(),
                 "defaults" => vec![("harness", item.as_table_like().unwrap())],
                 _ => vec![(table, item.as_table_like().unwrap())],
@@ -110,6 +111,7 @@ fn the_examples_are_legal_and_hold_every_key() {
         (TableKind::Harness, "harness"),
         (TableKind::Daemon, "daemon"),
         (TableKind::Notify, "notify"),
+        (TableKind::Profile, "profile"),
         (TableKind::Project, "project"),
     ] {
         let keys = known_keys(kind).iter().filter(|key| !key.later);

@@ -106,7 +106,7 @@ fn description() -> Value {
 fn every_key_is_documented() {
     let at = "2026-11-30T12:00:00.000Z";
     let status = whole::<StatusView>(json!({"version": "v", "pid": 1, "started_at": at,
-        "config": {"files": [], "state": "ok", "diagnostics": []}, "harnesses": {},
+        "config": {"files": [], "state": "ok", "diagnostics": []}, "profile": "p", "harnesses": {},
         "attention": [{"harness": "a", "reason": "r"}], "problems": [], "trouble": []}));
     let error = whole::<ErrorBody>(json!({"code": "internal", "message": "m", "help": "h"}));
     let mut all = BTreeSet::new();

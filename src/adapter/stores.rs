@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
 use super::model::{Adapter, Setting, StoreRegistry, Trajectory};
-use super::place::Place;
+use super::place::{Place, resolve};
 use crate::wire::StorePlace;
 
 /// What a start tells of the places in which its agent writes.
@@ -148,16 +148,15 @@ impl Survey<'_> {
         let text = |entry: &Value, key: &str| entry.get(key)?.as_str().map(Utf8PathBuf::from);
         let entries = document.get(&registry.list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let listed = entries.iter().filter_map(|entry| {
-            let workdir = text(entry, &registry.workdir)?;
-            (self.disk.physical(&workdir) == here)
-                .then(|| Some(workdir.join(text(entry, &registry.store)?)))?
+            let workdir = text(entry, &registry.workdir).filter(|dir| self.disk.physical(dir) == here)?;
+            Some(workdir.join(text(entry, &registry.store)?))
         });
         listed.collect()
     }
 
     /// A JSON document. One that exists and is none is reported, and counts as one that says nothing.
     fn document(&mut self, file: &str) -> Option<Value> {
-        let place = Place::parse(file).ok()?.resolve(self.scene.env, self.scene.home)?;
+        let place = resolve(file, self.scene.env, self.scene.home)?;
         let path = self.scene.workdir.join(place);
         let read = self.disk.document(&path).and_then(|bytes| {
             let parse = |bytes: Vec<u8>| {

@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::base::version;
 
 mod completions;
+mod profiles;
 mod schema;
 
 pub(super) use completions::CompletionsArgs;
+pub(super) use profiles::UseProfileArgs;
 pub(super) use schema::{SchemaArgs, SchemaOf};
 
 /// A declarative supervisor for coding-agent command lines.
@@ -58,6 +60,8 @@ pub(super) enum Verb {
     Stop(TargetArgs),
     /// Stop and start harnesses
     Restart(TargetArgs),
+    /// Start the harnesses that a profile names
+    UseProfile(UseProfileArgs),
     /// Read the configuration again
     Reload,
     /// Execute the program anew, in place: after an upgrade the new version takes over all that runs

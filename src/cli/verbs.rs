@@ -22,6 +22,7 @@ pub(super) mod stop;
 pub(super) mod trajectories;
 pub(super) mod trajectory;
 pub(super) mod usage;
+pub(super) mod use_profile;
 pub(super) mod validate;
 
 use serde::de::DeserializeOwned;
@@ -55,11 +56,22 @@ fn act(
     if out.is_json() {
         out.json(&answer)?;
     } else {
-        let list = answer["harnesses"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for one in list {
-            let text = |key: &str| one[key].as_str().unwrap_or_default().replace('-', " ");
-            out.line(&format!("{}: {}", one["name"].as_str().unwrap_or_default(), text("result")))?;
-        }
+        results(&answer, out)?;
     }
     Ok(std::process::ExitCode::SUCCESS)
+}
+
+/// Prints what became of each harness.
+fn results(answer: &Value, out: &mut Output) -> Result<(), Failure> {
+    let list = answer["harnesses"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for one in list {
+        let text = |key: &str| one[key].as_str().unwrap_or_default();
+        let result = match text("result") {
+            "unknown" => "not started: nothing that is in force declares it".to_owned(),
+            "scheduled" => "not started: only its schedule starts it".to_owned(),
+            result => result.replace('-', " "),
+        };
+        out.line(&format!("{}: {result}", text("name")))?;
+    }
+    Ok(())
 }

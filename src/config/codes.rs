@@ -28,6 +28,9 @@ codes! {
     DUPLICATE_PROJECT = "duplicate_project", "two projects have one name";
     BAD_ADAPTER = "bad_adapter", "an `[adapter.NAME]` table does not describe an adapter";
     UNKNOWN_ADAPTER = "unknown_adapter", "`agent` names no adapter";
+    UNKNOWN_MEMBER = "unknown_member", "a profile names a harness that is not declared (a project's: warning)";
+    SCHEDULED_MEMBER = "scheduled_member", "a profile names a harness that has a schedule (a project's: warning)";
+    TWO_AUTOSTARTS = "two_autostarts", "two profiles say that they start at boot";
     MISSING_COMMAND = "missing_command", "neither `cmd` nor `agent` says what to execute, or `[notify]` has no `command`";
     SHELL_LINE = "shell_line", "a program looks like a shell line (warning)";
     SHARED_SKILLS = "shared_skills", "two harnesses want different skills in one shared directory (warning)";

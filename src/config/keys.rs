@@ -105,6 +105,13 @@ pub(super) const NOTIFY_KEYS: &[Key] = &[
     key("timeout", DURATION, r#"timeout = "30s""#),
 ];
 
+/// The keys of `[profile.NAME]`.
+pub(super) const PROFILE_KEYS: &[Key] = &[
+    key("description", "a string", r#"description = "what runs by day""#),
+    key("harnesses", "a list of names of harnesses", r#"harnesses = ["web", "app/worker"]"#),
+    key("autostart", SWITCH, "autostart = true"),
+];
+
 /// The keys of `[project]`.
 pub(super) const PROJECT_KEYS: &[Key] =
     &[key("name", "a string", r#"name = "app""#), key("skills", SWITCH, "skills = true")];
@@ -118,6 +125,8 @@ pub enum TableKind {
     Daemon,
     /// `[notify]`.
     Notify,
+    /// `[profile.NAME]`.
+    Profile,
     /// `[project]`.
     Project,
 }
@@ -129,6 +138,7 @@ pub const fn known_keys(kind: TableKind) -> &'static [Key] {
         TableKind::Harness => HARNESS_KEYS,
         TableKind::Daemon => DAEMON_KEYS,
         TableKind::Notify => NOTIFY_KEYS,
+        TableKind::Profile => PROFILE_KEYS,
         TableKind::Project => PROJECT_KEYS,
     }
 }

@@ -18,6 +18,7 @@ use super::harness::{Shared, harness, not_a_table, shared};
 use super::model::{Configuration, Harness, Notify};
 use super::neighbours::{Declaration, neighbours};
 use super::notify::notify;
+use super::profile::{Members, profiles};
 use super::{FileKind, Input, Loaded, Lookup, Surroundings, tables};
 use crate::adapter::{Adapter, Registry};
 use crate::base::{Diagnostic, HarnessName, Place, Severity, SourceText, Sources};
@@ -118,6 +119,18 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     found.extend(neighbours(&harnesses, &declared, inputs));
     let daemon = daemon_of(&files, surroundings, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
+    let projects = all.iter().filter_map(|(_, shared)| Some(shared.project.as_ref()?.name.as_str()));
+    let members = Members {
+        harnesses: &harnesses,
+        declared: &declared,
+        projects: projects.collect(),
+        whole: files
+            .iter()
+            .zip(inputs)
+            .all(|(file, input)| file.is_some() || input.kind == FileKind::Project),
+    };
+    let (profiles, wrong) = profiles(&files, &members);
+    found.extend(wrong);
     let settings = match files
         .iter()
         .zip(inputs)
@@ -138,6 +151,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         harnesses,
         registry: Arc::clone(&registry),
         notify,
+        profiles,
         files,
     });
     Loaded { configuration, settings, diagnostics, sources }

@@ -27,6 +27,8 @@ pub struct Configuration {
     pub registry: Arc<Registry>,
     /// Who hears of ended runs.
     pub notify: Option<Arc<Notify>>,
+    /// The groups of harnesses by their names.
+    pub profiles: BTreeMap<String, Profile>,
     /// Every file that was read, as it was named.
     pub files: Vec<Utf8PathBuf>,
 }
@@ -71,6 +73,17 @@ pub struct Notify {
     pub on: Vec<Outcome>,
     /// How long it may take.
     pub timeout: Duration,
+}
+
+/// A `[profile.NAME]` table: harnesses that are started together (CFG-12).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// For people.
+    pub description: Option<String>,
+    /// Its members, each once. One of a project may be unknown now, or have a schedule.
+    pub harnesses: Vec<HarnessName>,
+    /// Start the members at boot; one profile at most.
+    pub autostart: bool,
 }
 
 /// What is watched of a one-shot's run.

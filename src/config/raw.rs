@@ -239,6 +239,20 @@ pub(super) struct RawNotify {
     pub(super) timeout: Option<Parsed<Bound>>,
 }
 
+/// `[profile.NAME]`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawProfile {
+    /// For people.
+    pub(super) description: Option<String>,
+    /// Its members by their full names: `NAME`, of a project `PROJECT/NAME`. None of them has a schedule.
+    #[schemars(extend("default" = serde_json::json!([])))]
+    pub(super) harnesses: Option<Vec<Element>>,
+    /// Start the members with the daemon, as `enabled` does for each; one profile at most says so.
+    #[schemars(extend("default" = false))]
+    pub(super) autostart: Option<bool>,
+}
+
 /// `[project]`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

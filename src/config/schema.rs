@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::FileKind;
 use super::daemon::built_in_values;
-use super::keys::{DAEMON_KEYS, HARNESS_KEYS, Key, NOTIFY_KEYS, PROJECT_KEYS};
-use super::raw::{RawDaemon, RawHarness, RawNotify, RawProject};
+use super::keys::{DAEMON_KEYS, HARNESS_KEYS, Key, NOTIFY_KEYS, PROFILE_KEYS, PROJECT_KEYS};
+use super::raw::{RawDaemon, RawHarness, RawNotify, RawProfile, RawProject};
 use super::tables::json_of_item;
 use crate::adapter::Adapter;
 use crate::base::{NAME_PATTERN, schema_generator};
@@ -43,6 +43,8 @@ struct GlobalFile {
     defaults: Option<Table<RawHarness>>,
     /// The harnesses by their names.
     harness: Option<Named<Table<RawHarness>>>,
+    /// Groups of harnesses that are started together.
+    profile: Option<Named<Table<RawProfile>>>,
     /// Further agents, or changed fields of the built-in ones.
     adapter: Option<BTreeMap<String, Adapter>>,
 }
@@ -113,6 +115,11 @@ impl Listed for RawNotify {
     fn complete(schema: &mut Schema) {
         schema.insert("required".to_owned(), json!(["command"]));
     }
+}
+
+impl Listed for RawProfile {
+    const NAME: &'static str = "Profile";
+    const KEYS: &'static [Key] = PROFILE_KEYS;
 }
 
 impl Listed for RawProject {

@@ -25,7 +25,7 @@ use crate::base::{Diagnostic, is_name, nearest};
 const BOTH: [&str; 2] = ["defaults", "harness"];
 const GLOBAL: [&str; 5] = ["daemon", "adapter", "profile", "gateway", "notify"];
 /// Tables of the global file whose behaviour does not exist yet.
-const LATER: [&str; 2] = ["profile", "gateway"];
+const LATER: [&str; 1] = ["gateway"];
 
 /// The tables that a file of a kind may hold, in the order of the alphabet.
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod keys;
 mod layers;
 mod notify;
 mod paths;
+mod profiles;
 mod robustness;
 mod scenarios;
 

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::SLACK;
-use super::claim::{begun_in, fits};
+use super::claim::fits;
 use super::facts::{Facts, Found};
-use super::ledger::{Ledger, Span};
+use super::ledger::{Ledger, Span, holder};
 use crate::base::{HarnessName, RunId};
 use crate::wire::Evidence;
 
@@ -41,12 +40,11 @@ impl Ledger<'_> {
             let best = evidence.entry(known.run).or_insert(known.evidence);
             *best = known.evidence.min(*best);
         }
-        let mut tied: Vec<&Span<'_>> = evidence.keys().filter_map(|run| self.run(*run)).collect();
+        let tied: Vec<&Span<'_>> = evidence.keys().filter_map(|run| self.run(*run)).collect();
         if tied.is_empty() {
             // What a run did that nobody knows of is not to be taken for another's.
             return if evidence.is_empty() { self.infer(session) } else { Attribution::Nobody };
         }
-        tied.sort_by_key(|span| (span.window.from, span.window.run));
         let own: Vec<&Span<'_>> = tied.iter().copied().filter(|span| fits(span, session)).collect();
         if let Some(contradiction) = contradiction(&own, &tied) {
             return contradiction;
@@ -80,13 +78,12 @@ impl Ledger<'_> {
         let Some(start) = session.started_at else { return Attribution::Nobody };
         let claims = self.claims(session, start);
         let Some((harness, runs)) = claims.fitting.first_key_value() else { return Attribution::Nobody };
-        let fitting = claims.fitting.keys().copied();
-        let running: BTreeSet<&HarnessName> = claims.running.iter().copied().chain(fitting).collect();
-        let unrecorded: BTreeSet<&HarnessName> = claims.unrecorded.difference(&running).copied().collect();
+        let running = &claims.running;
+        let unrecorded: BTreeSet<&HarnessName> = claims.unrecorded.difference(running).copied().collect();
         if running.len() + unrecorded.len() > 1 {
-            return excluded(&running, &unrecorded);
+            return crowd(running, &unrecorded);
         }
-        match begun_in(runs, start) {
+        match holder(runs.values(), start) {
             Some(span) => Attribution::To(vec![(span.window.run, Evidence::Inferred)]),
             None => Attribution::Excluded {
                 claimants: vec![(*harness).clone()],
@@ -98,17 +95,20 @@ impl Ledger<'_> {
 
 /// Whether a session began in a run, as far as times tell.
 fn began_within(span: &Span<'_>, session: &Found) -> bool {
-    session.started_at.is_some_and(|start| span.distance(start) <= SLACK)
+    session.started_at.is_some_and(|start| span.is_near(start))
 }
 
 /// Evidence that ties a session to two runs at once is no evidence.
 fn contradiction(own: &[&Span<'_>], tied: &[&Span<'_>]) -> Option<Attribution> {
-    let apart = |one: &Span<'_>, other: &Span<'_>| one.window.run == other.window.run || !one.overlaps(other);
-    let other = own.iter().flat_map(|one| tied.iter().filter(|other| !apart(one, other)));
-    let both: BTreeSet<&HarnessName> = other.chain(own).map(|span| &span.window.harness).collect();
-    let met = own.iter().any(|one| tied.iter().any(|other| !apart(one, other)));
-    let reason = || "there is evidence for runs that were under way at the same time".to_owned();
-    met.then(|| Attribution::Excluded { claimants: both.into_iter().cloned().collect(), reason: reason() })
+    let at_once =
+        |one: &Span<'_>, other: &Span<'_>| one.window.run != other.window.run && one.overlaps(other);
+    let met = own.iter().flat_map(|one| tied.iter().filter(|other| at_once(one, other)));
+    let mut names: BTreeSet<&HarnessName> = met.map(|span| &span.window.harness).collect();
+    if names.is_empty() {
+        return None;
+    }
+    names.extend(own.iter().map(|span| &span.window.harness));
+    Some(exclude(&names, "there is evidence for runs that were under way at the same time".to_owned()))
 }
 
 /// A run wrote it that is not credited with it.
@@ -116,10 +116,11 @@ fn elsewhere(tied: &[&Span<'_>]) -> Attribution {
     let names: BTreeSet<&HarnessName> = tied.iter().map(|span| &span.window.harness).collect();
     let reason =
         format!("it is evidently of {}, in a store or directory that is none of its run's", list(&names));
-    Attribution::Excluded { claimants: names.into_iter().cloned().collect(), reason }
+    exclude(&names, reason)
 }
 
-fn excluded(running: &BTreeSet<&HarnessName>, unrecorded: &BTreeSet<&HarnessName>) -> Attribution {
+/// No evidence, and more than one who can have written it.
+fn crowd(running: &BTreeSet<&HarnessName>, unrecorded: &BTreeSet<&HarnessName>) -> Attribution {
     let mut reason = match running.len() {
         0 | 1 => format!("{} was running when it began", list(running)),
         _ => format!("{} were running when it began", list(running)),
@@ -127,8 +128,11 @@ fn excluded(running: &BTreeSet<&HarnessName>, unrecorded: &BTreeSet<&HarnessName
     if !unrecorded.is_empty() {
         reason = format!("{reason}, and nothing is recorded of {} so far back", list(unrecorded));
     }
-    let claimants: BTreeSet<&HarnessName> = running.union(unrecorded).copied().collect();
-    Attribution::Excluded { claimants: claimants.into_iter().cloned().collect(), reason }
+    exclude(&running.union(unrecorded).copied().collect(), reason)
+}
+
+fn exclude(names: &BTreeSet<&HarnessName>, reason: String) -> Attribution {
+    Attribution::Excluded { claimants: names.iter().copied().cloned().collect(), reason }
 }
 
 /// Names in a sentence.

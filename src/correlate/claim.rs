@@ -1,6 +1,5 @@
 //! Who can have written a session, for all that is known of runs (COR-1, COR-4).
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SLACK;
@@ -13,7 +12,7 @@ use crate::base::{HarnessName, RunId, Wall};
 pub(super) struct Claims<'a> {
     /// The runs that meet the conditions (1) to (3), by harness.
     pub(super) fitting: BTreeMap<&'a HarnessName, BTreeMap<RunId, Span<'a>>>,
-    /// Harnesses with a run that covers the session's start.
+    /// Harnesses with a run that covers the session's start; those of the fitting runs are among them.
     pub(super) running: BTreeSet<&'a HarnessName>,
     /// Harnesses of which nothing is recorded so far back.
     pub(super) unrecorded: BTreeSet<&'a HarnessName>,
@@ -48,14 +47,4 @@ pub(super) fn fits(span: &Span<'_>, session: &Found) -> bool {
     let Some(workdir) = &window.workdir else { return false };
     let Some(store) = window.stores.iter().find(|store| store.path == session.store) else { return false };
     window.format == Some(session.format) && store.cwd.as_ref().or(session.cwd.as_ref()) == Some(workdir)
-}
-
-/// The one run of a harness that a session began in; none: more than one can have begun it.
-pub(super) fn begun_in<'s, 'a>(runs: &'s BTreeMap<RunId, Span<'a>>, start: Wall) -> Option<&'s Span<'a>> {
-    let mut holding = runs.values().filter(|span| span.can_hold(start));
-    match (holding.next(), holding.next()) {
-        (Some(span), None) => Some(span),
-        (Some(_), Some(_)) => None,
-        (None, _) => runs.values().min_by_key(|span| (span.distance(start), Reverse(span.window.from))),
-    }
 }

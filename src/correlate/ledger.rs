@@ -2,7 +2,9 @@
 //!
 //! Invariant: what is left out of a lookup cannot matter to it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use camino::Utf8Path;
 
@@ -237,8 +239,13 @@ impl<'a> Span<'a> {
     }
 
     /// How far an instant is from the window; nothing inside.
-    pub(super) fn distance(&self, at: Wall) -> std::time::Duration {
+    fn distance(&self, at: Wall) -> Duration {
         if at < self.window.from { self.window.from.since(at) } else { at.since(self.to) }
+    }
+
+    /// Whether an instant lies in the window or its slack.
+    pub(super) fn is_near(&self, at: Wall) -> bool {
+        self.distance(at) <= SLACK
     }
 
     /// Whether two runs were under way at the same time.
@@ -257,16 +264,29 @@ impl Guise<'_> {
     /// Whether it may have its transcripts anywhere, and does not keep them elsewhere by its own
     /// configuration. Of two stores of which one lies inside the other neither is elsewhere.
     pub(super) fn may_use(&self, store: &str) -> bool {
+        let store = Utf8Path::new(store);
         let elsewhere = |place: &StorePlace| {
-            place.named && !is_within(store, &place.path) && !is_within(&place.path, store)
+            let path = Utf8Path::new(&place.path);
+            place.named && !store.starts_with(path) && !path.starts_with(store)
         };
         self.stores.is_empty() || !self.stores.iter().all(elsewhere)
     }
 }
 
-fn is_within(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory.trim_end_matches('/'))
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// The one of several runs whose window can hold something with this time, else the nearest within the slack;
+/// none: several can hold it, or none is near.
+pub(super) fn holder<'s, 'a: 's>(
+    spans: impl Iterator<Item = &'s Span<'a>> + Clone,
+    at: Wall,
+) -> Option<&'s Span<'a>> {
+    let mut holding = spans.clone().filter(|span| span.can_hold(at));
+    match (holding.next(), holding.next()) {
+        (Some(span), None) => Some(span),
+        (Some(_), Some(_)) => None,
+        (None, _) => spans
+            .filter(|span| span.is_near(at))
+            .min_by_key(|span| (span.distance(at), Reverse(span.window.from))),
+    }
 }
 
 /// Until when something with this time may have happened: a time without a fraction may be cut to the second.

@@ -1,10 +1,7 @@
 //! Which of several runs something in a session belongs to (COR-7).
 
-use std::cmp::Reverse;
-
-use super::SLACK;
 use super::facts::Facts;
-use super::ledger::{Ledger, Span};
+use super::ledger::{Ledger, holder};
 use crate::base::{RunId, Wall};
 use crate::wire::Evidence;
 
@@ -20,16 +17,7 @@ impl Ledger<'_> {
     #[must_use]
     pub fn owner(&self, at: Wall, of: &[(RunId, Evidence)]) -> Option<RunId> {
         let runs: Vec<RunId> = of.iter().map(|(run, _)| *run).collect();
-        let spans: Vec<&Span<'_>> = runs.iter().filter_map(|run| self.run(*run)).collect();
-        let mut holding = spans.iter().filter(|span| span.can_hold(at));
-        let span = match (holding.next(), holding.next()) {
-            (Some(span), None) => span,
-            (Some(_), Some(_)) => return None,
-            (None, _) => {
-                let near = spans.iter().filter(|span| span.distance(at) <= SLACK);
-                near.min_by_key(|span| (span.distance(at), Reverse(span.window.from)))?
-            }
-        };
+        let span = holder(runs.iter().filter_map(|run| self.run(*run)), at)?;
         // Another run of the same harness has taken the session up then, without evidence: nobody's.
         let taken = self.is_of_another_run(&span.window.harness, at, &runs);
         (!taken).then_some(span.window.run)

@@ -152,7 +152,12 @@ pub(super) fn open_store(state: &Utf8Path) -> Result<Store, StoreError> {
 /// What the store knows, as the core takes it.
 pub(super) fn remembered(store: &Store) -> Result<Remembered, StoreError> {
     let known = store.remembered()?;
-    Ok(Remembered { intents: known.intents, last_firings: known.last_firings, last_runs: known.last_runs })
+    Ok(Remembered {
+        intents: known.intents,
+        last_firings: known.last_firings,
+        last_runs: known.last_runs,
+        profile: known.profile,
+    })
 }
 
 /// The file that a re-execution executes; without one it is refused when it is asked for.
@@ -199,6 +204,7 @@ impl Daemon {
                 }
                 self.take_over(&configuration);
                 self.feed(Event::Boot { configuration: Arc::new(configuration), remembered });
+                self.say_profile_trouble();
             }
             None => {
                 self.config.state = ConfigState::Rejected;

@@ -87,6 +87,14 @@ impl Daemon {
             Some(remembered) => self.feed(Event::Boot { configuration, remembered }),
             None => self.feed(Event::Configure(configuration)),
         }
+        self.say_profile_trouble();
+    }
+
+    /// Says what is odd about profiles, which may be the doing of a project.
+    pub(super) fn say_profile_trouble(&self) {
+        for trouble in self.supervisor.profile_trouble() {
+            warn!("{trouble}");
+        }
     }
 
     /// Says that there is no configuration, which is no error.

@@ -15,6 +15,7 @@ mod subscribe;
 mod trajectories;
 mod trajectory;
 mod usage;
+mod use_profile;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -69,6 +70,9 @@ impl Daemon {
             }
             Op::Stop { names, all, wait } => stop::answer(self, asked, &names, all, wait),
             Op::Restart { names, all, wait } => restart::answer(self, asked, &names, all, wait),
+            Op::UseProfile { name, exclusive, wait } => {
+                Ok(use_profile::answer(self, asked, name, exclusive, wait))
+            }
             Op::Reload => reload::answer(self, asked),
             Op::Reexec => reexec::answer(self, asked),
             Op::Runs { name, limit, failed, since } => {

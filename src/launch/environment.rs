@@ -31,12 +31,26 @@ pub struct Surroundings {
     pub limits: InheritedLimits,
 }
 
-/// The UTF-8 variables that the agent will see before its adapter adds any: by them it finds its own
-/// directories. An `env_file` that cannot be read adds none here; the start itself fails for it.
-pub(super) fn agent_environment(harness: &Harness, around: &Surroundings) -> BTreeMap<String, String> {
+/// The variables that the harness sets itself.
+pub(super) fn own_variables(harness: &Harness, env_file: &[(String, String)]) -> BTreeMap<String, String> {
+    env_file.iter().cloned().chain(harness.env.clone()).collect()
+}
+
+/// The same before a start. An `env_file` that cannot be read sets none here; the start itself fails for it.
+pub(super) fn readable_variables(harness: &Harness) -> BTreeMap<String, String> {
     let file = harness.env_file.as_ref().and_then(|path| files::read_env_file(path).ok().flatten());
+    own_variables(harness, &file.unwrap_or_default())
+}
+
+/// The UTF-8 variables that the agent will see before its adapter adds any: by them it finds its own
+/// directories.
+pub(super) fn agent_environment(
+    harness: &Harness,
+    around: &Surroundings,
+    own: BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     let mut env = text_of(&inherited(harness, around));
-    env.extend(file.into_iter().flatten().chain(harness.env.clone()));
+    env.extend(own);
     env
 }
 
@@ -44,21 +58,21 @@ pub(super) fn agent_environment(harness: &Harness, around: &Surroundings) -> BTr
 /// its keys may stand in.
 #[must_use]
 pub fn login_files(harness: &Harness, around: &Surroundings) -> Vec<Utf8PathBuf> {
-    let env = agent_environment(harness, around);
+    let env = agent_environment(harness, around, readable_variables(harness));
     let files = harness.adapter.login_files(&env, &agent_home(&env, around));
     let workdir = workdir(harness, around);
     files.into_iter().map(|file| workdir.join(file)).chain(harness.env_file.clone()).collect()
 }
 
 /// The home directory that the agent will see.
-fn agent_home(env: &BTreeMap<String, String>, around: &Surroundings) -> Utf8PathBuf {
+pub(super) fn agent_home(env: &BTreeMap<String, String>, around: &Surroundings) -> Utf8PathBuf {
     let home = env.get("HOME").map(Utf8PathBuf::from).filter(|home| home.is_absolute());
     home.unwrap_or_else(|| around.home.clone())
 }
 
 /// What the adapter says of the agent's skills, by the variables and the home that the agent will see.
 pub(super) fn skill_facts(harness: &Harness, around: &Surroundings) -> SkillFacts {
-    let env = agent_environment(harness, around);
+    let env = agent_environment(harness, around, readable_variables(harness));
     harness.adapter.skill_facts(&env, &agent_home(&env, around))
 }
 
@@ -105,8 +119,7 @@ pub(super) fn child_environment(
     env_file: &[(String, String)],
 ) -> BTreeMap<OsString, OsString> {
     let mut env = inherited(harness, around);
-    let own: BTreeMap<String, String> = env_file.iter().cloned().chain(harness.env.clone()).collect();
-    let set = synthesis.environment(&text_of(&env), &own);
+    let set = synthesis.environment(&text_of(&env), &own_variables(harness, env_file));
     env.extend(set.into_iter().map(|(name, value)| (name.into(), value.into())));
     env.insert("HARNESSD_HARNESS".into(), harness.name.as_str().into());
     env.insert("HARNESSD_RUN_ID".into(), run.to_string().into());

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::beside::find;
-use super::environment::{Surroundings, child_environment, skill_facts, text_of};
+use super::environment::{Surroundings, child_environment, own_variables, skill_facts, text_of};
 use super::error::LaunchError;
 use super::skills::{handed_dir, skills_job};
 use super::trail::trail;
@@ -118,7 +118,7 @@ pub fn prepare(
         (None, false) => StdinSource::Null,
     };
     let argv: Vec<OsString> = synthesis.argv.into_iter().map(OsString::from).collect();
-    let (trail, odd) = trail(harness, &env, &argv, &workdir);
+    let (trail, odd) = trail(harness, around, &env, own_variables(harness, &env_file), &argv);
     let trail = Trail { session: synthesis.session, ..trail };
     warnings.extend(odd);
     let spec = SpawnSpec {

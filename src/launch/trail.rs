@@ -1,11 +1,11 @@
 //! Where the transcripts of a run will lie, as known when it starts (COR-2).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::environment::{Surroundings, agent_environment, text_of};
+use super::environment::{Surroundings, agent_environment, agent_home, readable_variables, text_of};
 use super::prepare;
 use crate::adapter::{Disk, Scene};
 use crate::config::{Harness, Work};
@@ -16,23 +16,25 @@ use crate::wire::Trail;
 /// The trail of a run with this environment and command, and what is odd about it.
 pub(super) fn trail(
     harness: &Harness,
+    around: &Surroundings,
     env: &BTreeMap<OsString, OsString>,
+    own: BTreeMap<String, String>,
     argv: &[OsString],
-    workdir: &Utf8Path,
 ) -> (Trail, Vec<String>) {
-    trail_of(harness, &text_of(env), &words(harness, argv), workdir)
+    trail_of(harness, around, &text_of(env), own, &words(harness, argv))
 }
 
 /// A harness as it would start now, for whoever asks what it could have written (COR-4), and what is odd about
 /// the places where it would.
 #[must_use]
 pub fn peer(harness: &Harness, around: &Surroundings) -> (Peer, Vec<String>) {
-    let env = agent_environment(harness, around);
+    let own = readable_variables(harness);
+    let env = agent_environment(harness, around, own.clone());
     let args = match &harness.work {
         Work::Command { args, .. } => args.as_slice(),
         Work::Prompt { .. } => &[],
     };
-    let (trail, warnings) = trail_of(harness, &env, args, &prepare::workdir(harness, around));
+    let (trail, warnings) = trail_of(harness, around, &env, own, args);
     let peer = Peer {
         harness: harness.name.clone(),
         adapter: harness.adapter.id().to_owned(),
@@ -45,16 +47,18 @@ pub fn peer(harness: &Harness, around: &Surroundings) -> (Peer, Vec<String>) {
 
 fn trail_of(
     harness: &Harness,
+    around: &Surroundings,
     env: &BTreeMap<String, String>,
+    own: BTreeMap<String, String>,
     args: &[String],
-    workdir: &Utf8Path,
 ) -> (Trail, Vec<String>) {
-    let home = env.get("HOME").map_or("/", String::as_str);
-    let scene = Scene { env, own: &own_variables(harness), home: home.into(), args, workdir };
+    let (home, workdir) = (agent_home(env, around), prepare::workdir(harness, around));
+    let own = own.into_keys().collect();
+    let scene = Scene { env, own: &own, home: &home, args, workdir: &workdir };
     let stores = harness.adapter.store_places(&scene, &Files);
     let trail = Trail {
         format: harness.adapter.transcript_format().map(str::to_owned),
-        workdir: harness.workdir.is_some().then(|| Files.physical(workdir).into_string()),
+        workdir: harness.workdir.is_some().then(|| Files.physical(&workdir).into_string()),
         stores: stores.places,
         session: None,
     };
@@ -68,13 +72,6 @@ fn words(harness: &Harness, argv: &[OsString]) -> Vec<String> {
         Work::Command { .. } => argv.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         Work::Prompt { .. } => Vec::new(),
     }
-}
-
-/// The variables that the harness sets itself. An `env_file` that cannot be read sets none here; the start
-/// itself fails for it.
-fn own_variables(harness: &Harness) -> BTreeSet<String> {
-    let file = harness.env_file.as_ref().and_then(|path| files::read_env_file(path).ok().flatten());
-    file.into_iter().flatten().map(|(name, _)| name).chain(harness.env.keys().cloned()).collect()
 }
 
 /// The disk itself.

@@ -45,6 +45,8 @@ pub struct Remembered {
     pub last_firings: BTreeMap<HarnessName, (String, Wall)>,
     /// The last run of each harness that was started and has ended.
     pub last_runs: BTreeMap<HarnessName, Run>,
+    /// The profile that was last used.
+    pub profile: Option<String>,
 }
 
 /// Which runs the store knows.
@@ -181,6 +183,8 @@ pub(super) fn remembered(connection: &Connection) -> Result<Remembered, StorePro
     for run in many(connection, &format!("{}{last}", rows::SELECT), Vec::new())? {
         remembered.last_runs.insert(run.harness.clone(), run);
     }
+    let profile = "SELECT value FROM meta WHERE key = 'profile'";
+    remembered.profile = connection.query_row(profile, [], |row| row.get(0)).optional()?;
     Ok(remembered)
 }
 

@@ -29,6 +29,7 @@ pub(super) struct Salvage {
     pub(super) firings: BTreeMap<HarnessName, (String, Wall)>,
     pub(super) windows: BTreeMap<String, Window>,
     trails: BTreeMap<RunId, Trail>,
+    profile: Option<String>,
     account: Progress,
 }
 
@@ -60,6 +61,10 @@ pub(super) fn salvage(path: &Utf8Path) -> Salvage {
     });
     each(&connection, "SELECT harness, expression, at FROM firings", |row| {
         found.firings.insert(name(row)?, (row.get(1)?, Wall(row.get(2)?)));
+        Ok(())
+    });
+    each(&connection, "SELECT value FROM meta WHERE key = 'profile'", |row| {
+        found.profile = Some(row.get(0)?);
         Ok(())
     });
     let windows = "SELECT id, harness, adapter, workdir, started_at, ended_at FROM windows";
@@ -138,6 +143,9 @@ impl Salvage {
         }
         for (harness, (expression, at)) in self.firings {
             turn.apply(&Record::Fired { harness, expression, at })?;
+        }
+        if let Some(name) = self.profile {
+            turn.apply(&Record::Profile { name })?;
         }
         let sql = "INSERT INTO windows (id, harness, adapter, workdir, started_at, ended_at)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

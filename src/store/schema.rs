@@ -21,7 +21,7 @@ const PLAUSIBLE: i64 = 1000;
 ///
 /// Version 2: what an agent states of its end, watchdogs, missed stretches and
 /// receipts. `meta` holds facts about the store itself: `made_at`, before which
-/// it knows of no run. The index of a harness's runs holds the outcome too, so
+/// it knows of no run; `profile`, the one in use, came later and is absent until one is used. The index of a harness's runs holds the outcome too, so
 /// that runs and slots that were not run are counted apart without reading rows.
 ///
 /// Version 3: where the transcripts of a run lie, what was read of them and how far, what ties sessions to

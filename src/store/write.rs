@@ -22,6 +22,9 @@ const FIRED: &str = "
 const INTENT: &str = "
     INSERT INTO intents (harness, wanted) VALUES (?1, ?2)
     ON CONFLICT (harness) DO UPDATE SET wanted = excluded.wanted";
+const PROFILE: &str = "
+    INSERT INTO meta (key, value) VALUES ('profile', ?1)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
 /// The statements that a turn needs; the connection keeps them for the next one.
 pub(super) struct Turn<'c> {
@@ -94,6 +97,10 @@ impl<'c> Turn<'c> {
             }
             Record::Intent { harness, wanted } => {
                 prepared(&mut self.intent, connection, INTENT)?.execute((harness.as_str(), wanted))?;
+                Ok(())
+            }
+            Record::Profile { name } => {
+                connection.prepare_cached(PROFILE)?.execute([name])?;
                 Ok(())
             }
         }

@@ -22,6 +22,16 @@ struct Ask {
     rows: Vec<(HarnessName, Option<Answer>)>,
     /// The answer is the only row itself: a foreground run.
     bare: bool,
+    /// What else the answer says where a profile was asked for.
+    #[serde(default)]
+    chosen: Option<Chosen>,
+}
+
+/// A profile that is used.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Chosen {
+    pub(super) profile: String,
+    pub(super) warnings: Vec<String>,
 }
 
 /// All requests that are not answered yet.
@@ -31,7 +41,13 @@ pub(super) struct Asks(BTreeMap<Ticket, Ask>);
 impl Asks {
     pub(super) fn open(&mut self, ticket: Ticket, names: &[HarnessName], bare: bool) {
         let rows = names.iter().map(|name| (name.clone(), None)).collect();
-        self.0.insert(ticket, Ask { rows, bare });
+        self.0.insert(ticket, Ask { rows, bare, chosen: None });
+    }
+
+    /// The same for what the use of a profile starts and stops.
+    pub(super) fn open_for(&mut self, ticket: Ticket, names: &[HarnessName], chosen: Chosen) {
+        let rows = names.iter().map(|name| (name.clone(), None)).collect();
+        self.0.insert(ticket, Ask { rows, bare: false, chosen: Some(chosen) });
     }
 
     /// Notes an answer; replies when it was the last one that was missing.
@@ -60,7 +76,12 @@ impl Asks {
         let result = match failure {
             Some(error) => Err(with_successes(error, &lines)),
             None if ask.bare => Ok(lines.pop().unwrap_or_default()),
-            None => Ok(json!({ "harnesses": lines })),
+            None => Ok(match ask.chosen {
+                Some(Chosen { profile, warnings }) => {
+                    json!({ "profile": profile, "harnesses": lines, "warnings": warnings })
+                }
+                None => json!({ "harnesses": lines }),
+            }),
         };
         Some(Effect::Reply { ticket, result })
     }

@@ -17,9 +17,11 @@ const BOOT: Request = Request { trigger: Trigger::Boot, planned_at: None };
 impl Supervisor {
     /// Takes the first configuration and starts what was intended, not what once ran.
     pub(super) fn boot(&mut self, first: &Configuration, remembered: Remembered, turn: &mut Turn) {
-        let Remembered { intents, last_firings, mut last_runs } = remembered;
+        let Remembered { intents, last_firings, mut last_runs, profile } = remembered;
         self.settings = Some(first.daemon.clone());
         self.notify.clone_from(&first.notify);
+        self.profiles.clone_from(&first.profiles);
+        self.profile = profile;
         self.intents = intents;
         self.firings = last_firings;
         self.queue.set_bound(first.daemon.max_parallel_runs);
@@ -27,7 +29,7 @@ impl Supervisor {
             let slot = Slot::new(harness.clone(), last_runs.remove(name));
             self.slots.insert(name.clone(), Box::new(slot));
             self.arm(name, turn);
-            if starts_at_boot(harness, self.intents.get(name).copied()) {
+            if starts_at_boot(harness, self.is_enabled(harness), self.intents.get(name).copied()) {
                 self.drive(name, Order::Start(BOOT), turn);
             } else if self.slots.get(name).is_some_and(|slot| was_parked(slot)) {
                 self.drive(name, Order::Park, turn);
@@ -46,6 +48,7 @@ impl Supervisor {
         }
         self.settings = Some(next.daemon.clone());
         self.notify.clone_from(&next.notify);
+        self.profiles.clone_from(&next.profiles);
         self.queue.set_bound(next.daemon.max_parallel_runs);
         let present = self.slots.iter().filter(|(_, slot)| !slot.removed);
         let known: Vec<HarnessName> = present.map(|(name, _)| name.clone()).collect();
@@ -93,7 +96,7 @@ impl Supervisor {
         slot.harness = harness.clone();
         slot.removed = false;
         self.arm(&name, turn);
-        if harness.enabled {
+        if self.is_enabled(harness) {
             if harness.restart() == RestartPolicy::UnlessStopped && self.intents.get(&name) == Some(&false) {
                 // Else the next boot would hold a stop against it that was given before it was removed.
                 self.remember(&name, true, turn);
@@ -124,10 +127,10 @@ fn was_parked(slot: &Slot) -> bool {
     slot.harness.timetable().is_some() && slot.last_run.as_ref().is_some_and(refused)
 }
 
-/// LIF-2: what is enabled, and what was started by hand and not stopped since. A
+/// LIF-2: what is enabled (or a member of the profile that starts at boot), and what was started by hand and not stopped since. A
 /// stop by hand outlives the daemon under `unless-stopped` only (LIF-3).
-fn starts_at_boot(harness: &Harness, intent: Option<bool>) -> bool {
+fn starts_at_boot(harness: &Harness, enabled: bool, intent: Option<bool>) -> bool {
     let stopped = intent == Some(false) && harness.restart() == RestartPolicy::UnlessStopped;
     let wanted = intent == Some(true) && !harness.oneshot();
-    wanted || (harness.enabled && !stopped)
+    wanted || (enabled && !stopped)
 }

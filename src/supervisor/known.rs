@@ -6,7 +6,7 @@ use super::Supervisor;
 use crate::wire::Record;
 
 impl Supervisor {
-    /// Open runs, slots that wait, the last ended run of each harness, claims and intents.
+    /// Open runs, slots that wait, the last ended run of each harness, claims, intents and the profile in use.
     #[must_use]
     pub fn known(&self) -> Vec<Record> {
         let live = self.slots.values().filter_map(|slot| slot.live.as_ref()).map(|live| live.run.clone());
@@ -28,6 +28,7 @@ impl Supervisor {
         records.extend(
             intents.map(|(harness, wanted)| Record::Intent { harness: harness.clone(), wanted: *wanted }),
         );
+        records.extend(self.profile.iter().map(|name| Record::Profile { name: name.clone() }));
         records
     }
 }

@@ -37,6 +37,8 @@ pub struct Remembered {
     pub last_firings: BTreeMap<HarnessName, (String, Wall)>,
     /// The last ended run of each harness.
     pub last_runs: BTreeMap<HarnessName, Run>,
+    /// The profile that was last used.
+    pub profile: Option<String>,
 }
 
 /// What is known of a run once nothing of it is alive.
@@ -89,6 +91,17 @@ pub enum Event {
         /// Which.
         names: Vec<HarnessName>,
         /// As for a start.
+        wait: bool,
+    },
+    /// The members of a profile are to start.
+    UseProfile {
+        /// Who asked.
+        ticket: Ticket,
+        /// Which.
+        profile: String,
+        /// What other profiles name and this one does not is to stop.
+        exclusive: bool,
+        /// As for a start and a stop.
         wait: bool,
     },
     /// One run in the foreground of a client.

@@ -37,6 +37,8 @@ pub struct Snapshot {
     /// The last claimed slots, in microseconds.
     firings: BTreeMap<HarnessName, (String, i64)>,
     offset: Option<i64>,
+    /// The profile that was last used.
+    profile: Option<String>,
 }
 
 /// See [`Slot`].
@@ -77,6 +79,7 @@ impl Supervisor {
                 .map(|(name, (text, at))| (name.clone(), (text.clone(), at.0)))
                 .collect(),
             offset: self.offset,
+            profile: self.profile.clone(),
         }
     }
 
@@ -90,6 +93,8 @@ impl Supervisor {
         }
         fleet.settings = Some(configuration.daemon.clone());
         fleet.notify.clone_from(&configuration.notify);
+        fleet.profiles.clone_from(&configuration.profiles);
+        fleet.profile = snapshot.profile;
         fleet.asks = snapshot.asks;
         fleet.queue = snapshot.queue.resume(configuration.daemon.max_parallel_runs);
         fleet.intents = snapshot.intents;

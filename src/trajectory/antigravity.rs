@@ -7,10 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::What;
-use super::record::{at, instant, items, number, object, text};
+use super::record::{at, instant, items, number, text};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -42,10 +41,7 @@ impl Read for Reader {
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(step) = object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(step) = told.object(line) else { return };
         let at = instant(step.get("created_at"));
         told.seen(at);
         // A step under way is written again when it is done.
@@ -80,10 +76,9 @@ fn tell(step: &Value, at: Option<Wall>, id: Option<&str>, told: &mut Told<'_>) {
                 told.event(at, id, What::Assistant { text: content });
             }
             for call in items(step, &["tool_calls"]) {
-                let name = text(call, &["name"]).unwrap_or_default().to_owned();
+                let name = text(call, &["name"]).unwrap_or_default();
                 let input = call.get("args").or_else(|| call.get("arguments")).map(plain).unwrap_or_default();
-                let (action, targets) = classify(&name, &input);
-                told.event(at, text(call, &["id"]).or(id), What::ToolCall { name, action, targets, input });
+                told.tool_call(at, text(call, &["id"]).or(id), name, input);
             }
         }
         (_, "CHECKPOINT") => told.event(at, id, What::Compaction),

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use self::row::Row;
 use super::layout::{Files, Layout, PidFile};
-use super::model::{Call, Kinship, Parent, Tokens, What};
+use super::model::{Call, Kinship, Parent, Tokens};
 use super::record;
 use super::told::{Read, Told};
 use crate::base::{Wall, micros};
@@ -81,10 +81,7 @@ impl Read for Reader {
     }
 
     fn document(&mut self, _name: &str, text: &[u8], told: &mut Told<'_>) {
-        let Some(document) = record::object(text) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(document) = told.object(text) else { return };
         if let Some(parent) = record::text(&document, &["parentAgentId"]).filter(|_| self.agent) {
             told.session.parent = Some(Parent { id: parent.to_owned(), kinship: Kinship::SubAgent });
         }
@@ -147,7 +144,7 @@ impl Reader {
         let main = self.agent || !row.sidechain();
         if own.is_some() && main {
             told.model(at, row.model().unwrap_or_default());
-            self.effort(at, row.effort().unwrap_or_default(), told);
+            told.effort(at, row.effort().unwrap_or_default(), &mut self.effort);
         }
         match value {
             Some(value) if !told.only_usage() => blocks::events(kind, value, row, at, told),
@@ -193,13 +190,6 @@ impl Reader {
         if at.is_some() && (own || self.firm || !self.copied) {
             told.seen(at);
             self.firm |= own;
-        }
-    }
-
-    fn effort(&mut self, at: Option<Wall>, effort: &str, told: &mut Told<'_>) {
-        if !effort.is_empty() && effort != self.effort && effort.len() <= 64 {
-            effort.clone_into(&mut self.effort);
-            told.event(at, None, What::Effort { effort: effort.to_owned() });
         }
     }
 

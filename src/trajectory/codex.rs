@@ -19,7 +19,7 @@ use serde_json::Value;
 use self::line::{Line, Payload};
 use self::totals::{Counted, Totals};
 use super::layout::{Files, Layout};
-use super::model::{Call, Kinship, Parent, Tokens, What};
+use super::model::{Call, Kinship, Parent, Tokens};
 use super::record;
 use super::told::{Read, Told};
 use crate::base::{Wall, micros};
@@ -164,7 +164,7 @@ impl Reader {
         let model = turn.model().unwrap_or_default();
         if self.copying && self.foreign {
             // It may be the thread's own first turn, or one of those that were copied: its calls will tell.
-            if model.len() <= 256 {
+            if let Some(model) = record::short(model) {
                 model.clone_into(&mut self.model);
             }
             return;
@@ -172,11 +172,7 @@ impl Reader {
         self.model.clear();
         told.cwd(turn.cwd().unwrap_or_default());
         told.model(at, model);
-        let effort = turn.effort().unwrap_or_default();
-        if !effort.is_empty() && effort != self.effort && effort.len() <= 64 {
-            effort.clone_into(&mut self.effort);
-            told.event(at, None, What::Effort { effort: effort.to_owned() });
-        }
+        told.effort(at, turn.effort().unwrap_or_default(), &mut self.effort);
     }
 
     /// One call, as new versions state it.

@@ -9,11 +9,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
-use super::told::{Read, Told};
+use super::told::{LONGEST_PATH, Read, Told};
 use crate::base::{Wall, micros};
 
 pub(super) const LAYOUT: Layout = Layout::Files(Files {
@@ -64,15 +63,12 @@ impl Read for Reader {
             told.session.title = Some(name);
         }
         if self.workspace.is_none() {
-            self.workspace = plain(&text, "cwd").filter(|cwd| cwd.len() <= 4096);
+            self.workspace = plain(&text, "cwd").filter(|cwd| cwd.len() <= LONGEST_PATH);
         }
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(entry) = record::object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(entry) = told.object(line) else { return };
         let at = record::instant(entry.get("timestamp"));
         let kind = record::text(&entry, &["type"]).unwrap_or_default();
         if kind == "session.start" && self.born.is_none() {
@@ -193,11 +189,10 @@ impl Record<'_> {
             return;
         }
         for call in record::items(data, &["toolRequests"]) {
-            let name = record::text(call, &["name"]).unwrap_or_default().to_owned();
+            let name = record::text(call, &["name"]).unwrap_or_default();
             let input = call.get("arguments").cloned().unwrap_or_default();
-            let (action, targets) = classify(&name, &input);
             let of = record::text(call, &["toolCallId"]).or(id);
-            told.event(at, of, What::ToolCall { name, action, targets, input });
+            told.tool_call(at, of, name, input);
         }
     }
 
@@ -240,7 +235,7 @@ impl Record<'_> {
         let Some(metrics) = self.data.get("modelMetrics").and_then(Value::as_object) else { return };
         for (model, metric) in metrics {
             let total = metric.get("usage").map(tokens).unwrap_or_default();
-            let more = reader.totals.len() < MODELS && model.len() <= 256;
+            let more = reader.totals.len() < MODELS && record::short(model).is_some();
             if !more && !reader.totals.contains_key(model) {
                 continue;
             }

@@ -7,10 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Database, Head, Layout, Row, Watermark};
 use super::model::{Call, Kinship, Parent, What};
-use super::record::{at, seconds};
+use super::record::{self, seconds};
 use super::rows::{Rows, amount, count, document, text, whole};
 use super::told::{Read, Told};
 use crate::base::Wall;
@@ -166,7 +165,7 @@ impl Reader {
 
 fn tell_part(part: &Value, role: &str, message: &str, created: Option<Wall>, told: &mut Told<'_>) {
     let data = part.get("data").unwrap_or(&Value::Null);
-    let text = |key: &str| at(data, &[key]).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| record::text(data, &[key]).unwrap_or_default().to_owned();
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     let ended = seconds(data.get("time")).or(created);
     let id = Some(message);
@@ -177,12 +176,10 @@ fn tell_part(part: &Value, role: &str, message: &str, created: Option<Wall>, tol
         "tool_call" => {
             let (name, input) = (text("name"), text("input"));
             let input = serde_json::from_str(&input).unwrap_or(Value::String(input));
-            let (action, targets) = classify(&name, &input);
             let call = text("id");
-            let agent = (name == "agent").then(|| What::SubAgent { session: Some(call.clone()), name: None });
-            told.event(created, Some(&call), What::ToolCall { name, action, targets, input });
-            if let Some(agent) = agent {
-                told.event(created, Some(&call), agent);
+            told.tool_call(created, Some(&call), &name, input);
+            if name == "agent" {
+                told.event(created, Some(&call), What::SubAgent { session: Some(call.clone()), name: None });
             }
         }
         "tool_result" => {

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
@@ -46,9 +45,6 @@ const ANSWERS: usize = 64;
 
 /// So many calls of one message are remembered.
 const CALLS: usize = 1024;
-
-/// Longer ones are no ids and not remembered.
-const LONGEST: usize = 256;
 
 /// What is remembered between records.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -88,10 +84,7 @@ impl Read for Reader {
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(entry) = record::object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(entry) = told.object(line) else { return };
         let at = record::instant(entry.get("timestamp"));
         if let Some(to) = record::text(&entry, &["$rewindTo"]) {
             told.event(None, Some(to), What::Other { name: "$rewindTo".to_owned() });
@@ -131,7 +124,7 @@ impl Reader {
         for message in record::items(patch, &["messages"]) {
             let id = record::text(message, &["id"]);
             let at = record::instant(message.get("timestamp"));
-            told.event(at, id, What::User { text: words(message.get("content")) });
+            told.event(at, id, What::User { text: record::words(message.get("content")) });
         }
     }
 
@@ -139,7 +132,7 @@ impl Reader {
         match record::text(entry, &["type"]).unwrap_or_default() {
             "user" => self.user(entry, id, at, told),
             "gemini" => self.gemini(entry, id, at, told),
-            "error" => told.event(at, Some(id), What::Error { message: words(entry.get("content")) }),
+            "error" => told.event(at, Some(id), What::Error { message: record::words(entry.get("content")) }),
             kind => {
                 if !matches!(kind, "info" | "warning") {
                     told.oddities.unknown(kind);
@@ -163,7 +156,7 @@ impl Reader {
                 }
             }
         }
-        let text = words(content);
+        let text = record::words(content);
         if !answers || !text.is_empty() {
             told.event(at, Some(id), What::User { text });
         }
@@ -183,7 +176,7 @@ impl Reader {
             told.event(record::instant(thought.get("timestamp")).or(at), Some(id), What::Reasoning { text });
         }
         message.thoughts = message.thoughts.max(thoughts.len());
-        let text = words(entry.get("content"));
+        let text = record::words(entry.get("content"));
         if text.len() > message.words {
             message.words = text.len();
             told.event(at, Some(id), What::Assistant { text });
@@ -192,7 +185,7 @@ impl Reader {
             self.call(call, &mut message, at, told);
         }
         message.usage(entry, at, told);
-        if id.len() <= LONGEST {
+        if record::short(id).is_some() {
             self.messages.push_back(message);
         }
         if self.messages.len() > MESSAGES {
@@ -204,13 +197,12 @@ impl Reader {
         let at = record::instant(call.get("timestamp")).or(at);
         let id = record::text(call, &["id"]).unwrap_or_default();
         if !message.calls.iter().any(|known| known == id) {
-            if message.calls.len() < CALLS && id.len() <= LONGEST {
+            if message.calls.len() < CALLS && record::short(id).is_some() {
                 message.calls.push(id.to_owned());
             }
-            let name = record::text(call, &["name"]).unwrap_or_default().to_owned();
+            let name = record::text(call, &["name"]).unwrap_or_default();
             let input = call.get("args").cloned().unwrap_or_default();
-            let (action, targets) = classify(&name, &input);
-            told.event(at, Some(id), What::ToolCall { name, action, targets, input });
+            told.tool_call(at, Some(id), name, input);
         }
         let status = record::text(call, &["status"]).unwrap_or_default();
         let ended = matches!(status, "success" | "error" | "cancelled");
@@ -225,7 +217,7 @@ impl Reader {
 
     /// Whether a call's answer is a new one.
     fn answer(&mut self, call: &str) -> bool {
-        if call.is_empty() || call.len() > LONGEST {
+        if call.is_empty() || record::short(call).is_none() {
             return true;
         }
         if self.answered.iter().any(|known| known == call) {
@@ -276,20 +268,6 @@ fn answer(response: &Value) -> String {
     match text.or(response) {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
-        None => String::new(),
-    }
-}
-
-/// The words of a content, which is a text, a part or a list of parts.
-fn words(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let texts =
-                parts.iter().filter_map(|part| part.as_str().or_else(|| record::text(part, &["text"])));
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        Some(part) => record::text(part, &["text"]).unwrap_or_default().to_owned(),
         None => String::new(),
     }
 }

@@ -7,10 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Database, Head, Layout, Row, Watermark};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{at, items, seconds};
+use super::record::{self, at, items, seconds};
 use super::rows::{amount, count, document, launch_id, text, whole};
 use super::told::{Read, Told};
 use crate::base::Wall;
@@ -187,7 +186,7 @@ fn call(row: &Row, number: i64, when: Option<Wall>, told: &mut Told<'_>) {
 fn message(row: &Row, when: Option<Wall>, copied: bool, told: &mut Told<'_>) {
     let id = text(row, "message_id");
     let metadata = document(row, "metadata").unwrap_or(Value::Null);
-    if let Some(model) = words(&metadata, &["inference", "requestedModel"]).filter(|_| !copied) {
+    if let Some(model) = record::text(&metadata, &["inference", "requestedModel"]).filter(|_| !copied) {
         told.model(when, model);
     }
     let Some(Value::Array(contents)) = document(row, "data") else {
@@ -200,35 +199,35 @@ fn message(row: &Row, when: Option<Wall>, copied: bool, told: &mut Told<'_>) {
 }
 
 fn piece(content: &Value, role: &str, id: Option<&str>, when: Option<Wall>, told: &mut Told<'_>) {
-    let kind = words(content, &["type"]).unwrap_or_default();
-    let text = |keys: &[&str]| words(content, keys).unwrap_or_default().to_owned();
+    let kind = record::text(content, &["type"]).unwrap_or_default();
+    let text = |keys: &[&str]| record::text(content, keys).unwrap_or_default().to_owned();
     match kind {
         "text" if role == "assistant" => told.event(when, id, What::Assistant { text: text(&["text"]) }),
         "text" => told.event(when, id, What::User { text: text(&["text"]) }),
         "thinking" => told.event(when, id, What::Reasoning { text: text(&["thinking"]) }),
         "redactedThinking" => told.event(when, id, What::Reasoning { text: String::new() }),
         "toolRequest" | "frontendToolRequest" => {
-            let call = words(content, &["id"]).or(id);
+            let call = record::text(content, &["id"]).or(id);
             let value = at(content, &["toolCall", "value"]).unwrap_or(&Value::Null);
-            let name = words(value, &["name"]).unwrap_or_default().to_owned();
+            let name = record::text(value, &["name"]).unwrap_or_default();
             let input = value.get("arguments").cloned().unwrap_or(Value::Null);
-            let (action, targets) = classify(&name, &input);
-            told.event(when, call, What::ToolCall { name, action, targets, input });
-            if let Some(error) = words(content, &["toolCall", "error"]) {
+            told.tool_call(when, call, name, input);
+            if let Some(error) = record::text(content, &["toolCall", "error"]) {
                 told.event(when, call, What::Error { message: error.to_owned() });
             }
         }
         "toolResponse" => {
-            let of = words(content, &["id"]).map(str::to_owned);
-            let failed = words(content, &["toolResult", "status"]).map(|status| status != "success");
+            let of = record::text(content, &["id"]).map(str::to_owned);
+            let failed = record::text(content, &["toolResult", "status"]).map(|status| status != "success");
             let stated = at(content, &["toolResult", "value", "isError"]).and_then(Value::as_bool);
             let error = match (failed, stated) {
                 (Some(true), _) => Some(true),
                 (failed, stated) => stated.or(failed),
             };
             let parts = items(content, &["toolResult", "value", "content"]);
-            let mut lines: Vec<&str> = parts.iter().filter_map(|part| words(part, &["text"])).collect();
-            lines.extend(words(content, &["toolResult", "error"]));
+            let mut lines: Vec<&str> =
+                parts.iter().filter_map(|part| record::text(part, &["text"])).collect();
+            lines.extend(record::text(content, &["toolResult", "error"]));
             told.event(when, id, What::ToolResult { of, error, text: lines.join("\n") });
         }
         "error" => told.event(when, id, What::Error { message: text(&["message"]) }),
@@ -243,8 +242,4 @@ fn piece(content: &Value, role: &str, id: Option<&str>, when: Option<Wall>, told
             told.event(when, id, What::Other { name: kind.to_owned() });
         }
     }
-}
-
-fn words<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
-    at(value, keys)?.as_str()
 }

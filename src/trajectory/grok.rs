@@ -8,10 +8,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{at, instant, items, milliseconds, number, object, seconds, text};
+use super::record::{at, instant, items, milliseconds, number, seconds, text, words};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -71,10 +70,7 @@ impl Read for Reader {
     }
 
     fn document(&mut self, name: &str, document: &[u8], told: &mut Told<'_>) {
-        let Some(document) = object(document) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(document) = told.object(document) else { return };
         if name == "signals.json" {
             self.window = number(&document, &["contextWindowTokens"]).filter(|window| *window > 0);
             return;
@@ -96,10 +92,7 @@ impl Read for Reader {
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(record) = object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(record) = told.object(line) else { return };
         let Some(update) = at(&record, &["params", "update"]) else {
             return told.oddities.unknown(text(&record, &["method"]).unwrap_or_default());
         };
@@ -134,11 +127,9 @@ impl Reader {
             }
             "tool_call" => {
                 let name = text(update, &["_meta", "x.ai/tool", "name"]).or_else(|| text(update, &["title"]));
-                let name = name.unwrap_or_default().to_owned();
+                let name = name.unwrap_or_default();
                 let input = update.get("rawInput").cloned().unwrap_or_default();
-                let (action, targets) = classify(&name, &input);
-                let what = What::ToolCall { name, action, targets, input };
-                told.event(at, text(update, &["toolCallId"]), what);
+                told.tool_call(at, text(update, &["toolCallId"]), name, input);
             }
             "tool_call_update" => tool_result(update, at, id, told),
             "turn_completed" => {
@@ -263,12 +254,4 @@ fn tokens(usage: &Value) -> Tokens {
 /// A tick is the ten thousand millionth part of a dollar.
 fn cost(usage: &Value) -> Option<f64> {
     usage.get("costUsdTicks")?.as_f64().filter(|ticks| *ticks > 0.0).map(|ticks| ticks / 1e10)
-}
-
-/// The words of a block, or of a list of blocks.
-fn words(content: Option<&Value>) -> String {
-    let Some(content) = content else { return String::new() };
-    let blocks = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
-    let words = blocks.iter().filter_map(|block| block.as_str().or_else(|| text(block, &["text"])));
-    words.collect::<Vec<_>>().join("\n")
 }

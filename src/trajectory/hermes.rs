@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::classify::classify;
 use super::layout::{Database, Head, Layout, Row, Watermark};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{at, seconds, text as words};
+use super::record::{self, at, seconds};
 use super::rows::{amount, count, document, text, whole};
 use super::told::{Read, Told};
 use crate::base::Wall;
@@ -198,7 +197,7 @@ impl Reader {
         let column = |name| text(row, name).unwrap_or_default();
         let (model, task) = (column("model"), column("task"));
         let digest = Sha256::digest(format!("{model}\n{task}\n{}", column("account")));
-        let key: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let key = format!("{digest:.12x}");
         if !self.totals.contains_key(&key) && self.totals.len() >= TOTALS {
             return;
         }
@@ -279,15 +278,14 @@ fn calls(row: &Row, when: Option<Wall>, told: &mut Told<'_>) {
         }
     };
     for call in &calls {
-        let name = words(call, &["function", "name"]).unwrap_or_default().to_owned();
+        let name = record::text(call, &["function", "name"]).unwrap_or_default();
         let input = match at(call, &["function", "arguments"]) {
             Some(Value::String(text)) => {
                 serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
             }
             input => input.cloned().unwrap_or(Value::Null),
         };
-        let (action, targets) = classify(&name, &input);
-        told.event(when, words(call, &["id"]), What::ToolCall { name, action, targets, input });
+        told.tool_call(when, record::text(call, &["id"]), name, input);
     }
 }
 

@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{at, items, milliseconds, number, object, seconds, short, text};
+use super::record::{at, milliseconds, number, seconds, short, text, words};
 use super::told::{Read, Told};
 use crate::base::{Wall, micros};
 
@@ -44,9 +43,7 @@ fn directory(cwd: &str) -> String {
     // All of it is ASCII by now.
     let slug = slug.get(..LONGEST).unwrap_or(slug).trim_matches('-');
     let slug = if matches!(slug, "" | "." | "..") { "workspace" } else { slug };
-    let hash = Sha256::digest(cwd);
-    let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    format!("wd_{slug}_{hash}")
+    format!("wd_{slug}_{:.12x}", Sha256::digest(cwd))
 }
 
 /// `BUCKET/SESSION/agents/AGENT/wire.jsonl` is of `SESSION`, and a sub-agent's of `SESSION/AGENT`.
@@ -91,10 +88,7 @@ impl Read for Reader {
     }
 
     fn document(&mut self, _name: &str, document: &[u8], told: &mut Told<'_>) {
-        let Some(state) = object(document) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(state) = told.object(document) else { return };
         told.session.title = text(&state, &["title"]).map(str::to_owned);
         told.cwd(text(&state, &["cwd"]).unwrap_or_default());
         if let Some(parent) = text(&state, &["forkedFrom"]) {
@@ -108,10 +102,7 @@ impl Read for Reader {
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(record) = object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(record) = told.object(line) else { return };
         let Some(kind) = text(&record, &["type"]) else {
             return self.older(&record, told);
         };
@@ -240,11 +231,9 @@ impl Reader {
                 told.event(at, id, if thinks { What::Reasoning { text } } else { What::Assistant { text } });
             }
             "tool.call" => {
-                let name = text(event, &["name"]).unwrap_or_default().to_owned();
+                let name = text(event, &["name"]).unwrap_or_default();
                 let input = event.get("args").cloned().unwrap_or_default();
-                let (action, targets) = classify(&name, &input);
-                let what = What::ToolCall { name, action, targets, input };
-                told.event(at, text(event, &["toolCallId"]), what);
+                told.tool_call(at, text(event, &["toolCallId"]), name, input);
             }
             "tool.result" => {
                 let what = What::ToolResult {
@@ -291,11 +280,7 @@ impl Reader {
     }
 
     fn effort(&mut self, record: &Value, at: Option<Wall>, told: &mut Told<'_>) {
-        let Some(effort) = text(record, &["thinkingEffort"]) else { return };
-        if effort != self.effort && effort.len() <= 64 {
-            effort.clone_into(&mut self.effort);
-            told.event(at, None, What::Effort { effort: effort.to_owned() });
-        }
+        told.effort(at, text(record, &["thinkingEffort"]).unwrap_or_default(), &mut self.effort);
     }
 
     /// kimi-cli's records: a time in seconds and a message.
@@ -320,10 +305,9 @@ impl Reader {
                 );
             }
             "ToolCall" => {
-                let name = text(payload, &["function", "name"]).unwrap_or_default().to_owned();
+                let name = text(payload, &["function", "name"]).unwrap_or_default();
                 let input = payload.pointer("/function/arguments").cloned().unwrap_or_default();
-                let (action, targets) = classify(&name, &input);
-                told.event(at, text(payload, &["id"]), What::ToolCall { name, action, targets, input });
+                told.tool_call(at, text(payload, &["id"]), name, input);
             }
             "ToolResult" => {
                 let of = text(payload, &["tool_call_id"]).map(str::to_owned);
@@ -359,15 +343,4 @@ impl Reader {
 /// Whether a tool's result says that it failed.
 fn at_flag(event: &Value) -> Option<bool> {
     at(event, &["result", "isError"]).and_then(Value::as_bool)
-}
-
-/// The words of a text, or of a list of parts with texts.
-fn words(content: Option<&Value>) -> String {
-    let Some(content) = content else { return String::new() };
-    match content.as_str() {
-        Some(text) => text.to_owned(),
-        None => {
-            items(content, &[]).iter().filter_map(|part| text(part, &["text"])).collect::<Vec<_>>().join("\n")
-        }
-    }
 }

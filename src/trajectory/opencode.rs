@@ -8,7 +8,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Database, Head, Layout, Row, Watermark};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record::{at, milliseconds, number};
@@ -230,9 +229,8 @@ impl Reader {
         // The arguments of a call that is being written are not whole.
         if (status != "pending" || place.complete) && self.rows.is_new(place.message, id) {
             let input = state.get("input").cloned().unwrap_or(Value::Null);
-            let (action, targets) = classify(&name, &input);
             let agent = words(&input, &["subagent_type"]);
-            told.event(began, Some(&call), What::ToolCall { name: name.clone(), action, targets, input });
+            told.tool_call(began, Some(&call), &name, input);
             if name == "task" {
                 let session = words(state, &["metadata", "sessionId"]);
                 told.event(began, Some(id), What::SubAgent { session, name: agent });

@@ -355,7 +355,7 @@ fn digest(parts: &[&str], bytes: usize) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    hash.finalize().iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+    format!("{:.*x}", bytes * 2, hash.finalize())
 }
 
 /// Nanoseconds since 1970; OTLP writes 64-bit numbers as strings.

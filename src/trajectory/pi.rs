@@ -7,7 +7,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
@@ -40,10 +39,7 @@ pub(super) struct Reader {
 
 impl Read for Reader {
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(entry) = record::object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(entry) = told.object(line) else { return };
         let at = record::instant(entry.get("timestamp"));
         let kind = record::text(&entry, &["type"]).unwrap_or_default();
         if kind == "session" {
@@ -110,7 +106,7 @@ impl Entry<'_> {
                 self.usage(entry, told);
             }
             "custom_message" => {
-                told.event(at, id, What::User { text: words(entry.get("content")) });
+                told.event(at, id, What::User { text: record::words(entry.get("content")) });
             }
             "session_info" => {
                 if let Some(name) = record::text(entry, &["name"]) {
@@ -138,12 +134,13 @@ impl Entry<'_> {
             return;
         }
         match role {
-            "user" => told.event(at, id, What::User { text: words(message.get("content")) }),
+            "user" => told.event(at, id, What::User { text: record::words(message.get("content")) }),
             "assistant" => self.assistant(message, told),
             "toolResult" => {
                 let of = record::text(message, &["toolCallId"]).map(str::to_owned);
                 let error = message.get("isError").and_then(Value::as_bool);
-                told.event(at, id, What::ToolResult { of, error, text: words(message.get("content")) });
+                let text = record::words(message.get("content"));
+                told.event(at, id, What::ToolResult { of, error, text });
             }
             role @ ("system" | "custom" | "bashExecution" | "branchSummary" | "compactionSummary") => {
                 self.other(role, told);
@@ -181,9 +178,8 @@ impl Entry<'_> {
             "toolCall" => {
                 let name = text("name");
                 let input = block.get("arguments").cloned().unwrap_or_default();
-                let (action, targets) = classify(&name, &input);
                 let call = record::text(block, &["id"]).or(id);
-                told.event(at, call, What::ToolCall { name, action, targets, input });
+                told.tool_call(at, call, &name, input);
             }
             kind => {
                 told.oddities.unknown(kind);
@@ -225,17 +221,5 @@ impl Entry<'_> {
 
     fn other(&self, name: &str, told: &mut Told<'_>) {
         told.event(self.at, self.id, What::Other { name: name.to_owned() });
-    }
-}
-
-/// The words of a content, which is a text or a list of blocks.
-fn words(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(blocks)) => {
-            let texts = blocks.iter().filter_map(|block| record::text(block, &["text"]));
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
     }
 }

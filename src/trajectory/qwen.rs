@@ -8,7 +8,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
 use super::record;
@@ -56,10 +55,7 @@ impl Read for Reader {
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(entry) = record::object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(entry) = told.object(line) else { return };
         let at = record::instant(entry.get("timestamp"));
         let id = record::text(&entry, &["uuid"]);
         let from = record::text(&entry, &["forkedFrom", "sessionId"]);
@@ -105,8 +101,7 @@ impl Record<'_> {
     }
 
     fn user(&self, told: &mut Told<'_>) {
-        let parts = record::items(self.entry, &["message", "parts"]);
-        let text = words(parts);
+        let text = record::words(record::at(self.entry, &["message", "parts"]));
         match record::text(self.entry, &["subtype"]) {
             Some(kind) if text.is_empty() => self.other(kind, told),
             _ => told.event(self.at, self.id, What::User { text }),
@@ -145,11 +140,10 @@ impl Record<'_> {
     fn part(&self, part: &Value, told: &mut Told<'_>) {
         let Self { at, id, .. } = *self;
         if let Some(call) = part.get("functionCall") {
-            let name = record::text(call, &["name"]).unwrap_or_default().to_owned();
+            let name = record::text(call, &["name"]).unwrap_or_default();
             let input = call.get("args").cloned().unwrap_or_default();
-            let (action, targets) = classify(&name, &input);
             let of = record::text(call, &["id"]).or(id);
-            told.event(at, of, What::ToolCall { name, action, targets, input });
+            told.tool_call(at, of, name, input);
         } else if let Some(text) = record::text(part, &["text"]) {
             let text = text.to_owned();
             let thought = part.get("thought").and_then(Value::as_bool) == Some(true);
@@ -168,7 +162,8 @@ impl Record<'_> {
         let mut answers = parts.iter().filter_map(|part| part.get("functionResponse")).peekable();
         if answers.peek().is_none() {
             let of = call.map(str::to_owned);
-            told.event(at, id, What::ToolResult { of, error, text: words(parts) });
+            let text = record::words(record::at(entry, &["message", "parts"]));
+            told.event(at, id, What::ToolResult { of, error, text });
         }
         for answer in answers {
             let of = record::text(answer, &["id"]).or(call).map(str::to_owned);
@@ -265,9 +260,4 @@ fn tokens(input: u64, cached: u64, output: u64, thoughts: u64, total: u64) -> To
     // A total that is not split.
     let input = if input == 0 && output == 0 { total } else { input };
     Tokens { input, cached, output }
-}
-
-/// The words among parts.
-fn words(parts: &[Value]) -> String {
-    parts.iter().filter_map(|part| record::text(part, &["text"])).collect::<Vec<_>>().join("\n")
 }

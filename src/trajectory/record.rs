@@ -44,6 +44,14 @@ pub(super) fn items<'a>(record: &'a Value, keys: &[&str]) -> &'a [Value] {
     at(record, keys).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// The words of a content: a text, a part with a text, or a list of either.
+pub(super) fn words(content: Option<&Value>) -> String {
+    let Some(content) = content else { return String::new() };
+    let parts = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
+    let words = parts.iter().filter_map(|part| part.as_str().or_else(|| text(part, &["text"])));
+    words.collect::<Vec<_>>().join("\n")
+}
+
 /// An instant as RFC 3339 text.
 pub(super) fn instant(value: Option<&Value>) -> Option<Wall> {
     Wall::parse_rfc3339(value?.as_str()?).ok()

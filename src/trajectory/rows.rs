@@ -138,11 +138,8 @@ pub(super) fn text<'a>(row: &'a Row, column: &str) -> Option<&'a str> {
 /// A text that is a UUID as we choose them at a launch, and so nothing that somebody said.
 pub(super) fn launch_id(row: &Row, column: &str) -> Option<String> {
     let id = text(row, column)?;
-    let fits = |(at, byte): (usize, u8)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
-    };
-    (id.len() == 36 && id.bytes().enumerate().all(fits)).then(|| id.to_owned())
+    let uuid = uuid::Uuid::try_parse(id).ok()?;
+    (uuid.hyphenated().to_string() == id).then(|| id.to_owned())
 }
 
 /// The whole number in a column.

@@ -1,13 +1,18 @@
 //! Where a reader puts what it learns from a record.
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::classify::classify;
 use super::model::{Call, Event, Needs, Oddities, Session, What};
+use super::record;
 use crate::base::Wall;
 
 /// A longer name of a model, and a longer path, is none: both are kept, and written down.
 const LONGEST_MODEL: usize = 256;
-const LONGEST_PATH: usize = 4096;
+pub(super) const LONGEST_PATH: usize = 4096;
+/// A longer name of an effort is none.
+const LONGEST_EFFORT: usize = 64;
 /// A longer key of a call is replaced by its hash.
 const LONGEST_KEY: usize = 512;
 
@@ -74,6 +79,13 @@ impl Told<'_> {
         }
     }
 
+    /// A line or a document as a JSON object. One that is none is counted.
+    pub(super) fn object(&mut self, text: &[u8]) -> Option<Value> {
+        let object = record::object(text);
+        self.oddities.malformed += u64::from(object.is_none());
+        object
+    }
+
     /// Tells an event. Everything but usage is dropped where only that is asked for.
     pub(super) fn event(&mut self, at: Option<Wall>, id: Option<&str>, what: What) {
         if self.only_usage() && !matches!(what, What::Usage(_)) {
@@ -96,6 +108,22 @@ impl Told<'_> {
         self.event(at, None, What::Model { model: model.to_owned() });
     }
 
+    /// This effort of reasoning is in use from here on, and `known` was; told on change.
+    pub(super) fn effort(&mut self, at: Option<Wall>, effort: &str, known: &mut String) {
+        if (1..=LONGEST_EFFORT).contains(&effort.len()) && effort != known {
+            effort.clone_into(known);
+            self.event(at, None, What::Effort { effort: effort.to_owned() });
+        }
+    }
+
+    /// The model called a tool. What that does is looked for only where it is asked for.
+    pub(super) fn tool_call(&mut self, at: Option<Wall>, id: Option<&str>, name: &str, input: Value) {
+        if !self.only_usage() {
+            let (action, targets) = classify(name, &input);
+            self.event(at, id, What::ToolCall { name: name.to_owned(), action, targets, input });
+        }
+    }
+
     /// A model call. One that used nothing and cost nothing is none; what came from the cache is a part of the
     /// prompt side, whatever the agent says (USE-1).
     pub(super) fn call(&mut self, at: Option<Wall>, id: Option<&str>, mut call: Call) {
@@ -103,8 +131,7 @@ impl Told<'_> {
             tokens.cached = tokens.cached.min(tokens.input);
         }
         if call.key.len() > LONGEST_KEY {
-            let hash = Sha256::digest(&call.key);
-            call.key = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            call.key = format!("{:x}", Sha256::digest(&call.key));
         }
         call.model = call.model.filter(|model| (1..=LONGEST_MODEL).contains(&model.len()));
         let nothing = call.tokens.is_none_or(|tokens| tokens == super::Tokens::default());

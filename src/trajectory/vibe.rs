@@ -7,10 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::classify::classify;
 use super::layout::{Files, Layout};
 use super::model::{Call, Kinship, Parent, Tokens, What};
-use super::record::{instant, items, milliseconds, number, object, short, text};
+use super::record::{instant, items, milliseconds, number, short, text, words};
 use super::told::{Read, Told};
 use crate::base::Wall;
 
@@ -53,10 +52,7 @@ impl Read for Reader {
     }
 
     fn document(&mut self, _name: &str, document: &[u8], told: &mut Told<'_>) {
-        let Some(meta) = object(document) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(meta) = told.object(document) else { return };
         told.cwd(text(&meta, &["environment", "working_directory"]).unwrap_or_default());
         told.session.title = text(&meta, &["title"]).map(str::to_owned);
         if let Some(parent) = text(&meta, &["parent_session_id"]) {
@@ -70,10 +66,7 @@ impl Read for Reader {
     }
 
     fn line(&mut self, line: &[u8], told: &mut Told<'_>) {
-        let Some(record) = object(line) else {
-            told.oddities.malformed += 1;
-            return;
-        };
+        let Some(record) = told.object(line) else { return };
         let payload = record.get("payload").unwrap_or(&Value::Null);
         match text(&record, &["type"]).unwrap_or_default() {
             "core_input" => {
@@ -118,7 +111,7 @@ impl Reader {
         let kind = text(command, &["type"]).unwrap_or_default();
         match kind {
             "user_message" => {
-                let what = What::User { text: words(items(command, &["content"])) };
+                let what = What::User { text: words(command.get("content")) };
                 told.event(at, text(command, &["turn_id"]), what);
             }
             "completion_succeeded" => {
@@ -165,11 +158,10 @@ fn answered(part: &Value, at: Option<Wall>, id: Option<&str>, told: &mut Told<'_
         "text" => told.event(at, id, What::Assistant { text: words }),
         "reasoning" | "thinking" => told.event(at, id, What::Reasoning { text: words }),
         "tool_call" => {
-            let name = text(part, &["name"]).unwrap_or_default().to_owned();
+            let name = text(part, &["name"]).unwrap_or_default();
             let json = text(part, &["arguments_json"]).unwrap_or_default();
             let input = serde_json::from_str(json).unwrap_or_else(|_| Value::from(json));
-            let (action, targets) = classify(&name, &input);
-            told.event(at, text(part, &["id"]), What::ToolCall { name, action, targets, input });
+            told.tool_call(at, text(part, &["id"]), name, input);
         }
         kind => told.event(at, id, What::Other { name: kind.to_owned() }),
     }
@@ -184,7 +176,7 @@ fn tokens(usage: &Value) -> Tokens {
 
 /// What a tool answered: its text, or else what it gave as data.
 fn output(command: &Value) -> String {
-    let text = words(items(command, &["result", "content"]));
+    let text = words(command.pointer("/result/content"));
     if !text.is_empty() {
         return text;
     }
@@ -202,8 +194,4 @@ fn said(command: &Value) -> Option<String> {
         .iter()
         .find_map(|path| command.pointer(path)?.as_str())
         .map(str::to_owned)
-}
-
-fn words(parts: &[Value]) -> String {
-    parts.iter().filter_map(|part| text(part, &["text"])).collect::<Vec<_>>().join("\n")
 }

@@ -7,7 +7,7 @@ use super::files::Hints;
 use super::follow::{Subject, Warning};
 use super::gather::Gather;
 use super::rows::Tables;
-use super::stream::{Brief, Reading, Stamps, Stream};
+use super::stream::{Brief, Reading, Stamps, Stream, join};
 use crate::base::{RunId, Wall};
 use crate::correlate::Known;
 use crate::host::files::physical;
@@ -107,7 +107,11 @@ impl Book {
 
     /// Where a session comes from, by its own records or by those of its parent.
     fn parent(&self, session: &Session) -> Option<Parent> {
-        session.parent.clone().or_else(|| adopted(&self.adopted, &session.id))
+        let adopted = || {
+            let id = self.adopted.get(&session.id)?.clone();
+            Some(Parent { id, kinship: Kinship::SubAgent })
+        };
+        session.parent.clone().or_else(adopted)
     }
 
     fn cwd_of(&self, session: &Session) -> Option<String> {
@@ -275,75 +279,30 @@ impl Book {
     pub(super) fn close(&mut self, gather: &mut Gather<'_>) {
         self.fetched = None;
         let grown = std::mem::take(&mut self.grown);
-        let mut rows: BTreeMap<String, SessionRow> = BTreeMap::new();
+        let mut sessions: BTreeMap<String, (Session, Vec<String>)> = BTreeMap::new();
         for (path, stream) in &mut self.streams {
             let (Some(reading), Some(brief)) = (&mut stream.reading, &stream.brief) else { continue };
-            if !grown.contains(&brief.session.id) {
+            let id = &brief.session.id;
+            if !grown.contains(id) {
                 reading.rest();
                 continue;
             }
-            match rows.get_mut(brief.session.id.as_str()) {
-                Some(row) => join(row, path, brief),
-                None => {
-                    let row = row(self.format, &self.place, path, brief);
-                    rows.insert(brief.session.id.clone(), row);
-                }
-            }
+            let (whole, streams) = sessions.entry(id.clone()).or_default();
+            id.clone_into(&mut whole.id);
+            join(whole, &brief.session, brief.cwd.as_deref());
+            streams.push(path.clone());
         }
-        for row in rows.values_mut() {
-            row.parent = row.parent.take().or_else(|| adopted(&self.adopted, &row.id));
-        }
-        for stream in self.streams.values() {
-            let Some(session) = stream.brief.as_ref().map(|brief| &brief.session) else { continue };
-            if let Some(row) = rows.get_mut(session.id.as_str()).filter(|row| row.parent.is_none()) {
-                row.parent = self.reset_of(session);
-            }
-        }
-        gather.look.progress.sessions.extend(rows.into_values());
-    }
-}
-
-fn adopted(known: &HashMap<String, String>, child: &str) -> Option<Parent> {
-    let id = known.get(child)?.clone();
-    Some(Parent { id, kinship: Kinship::SubAgent })
-}
-
-fn row(format: Format, place: &StorePlace, path: &str, brief: &Brief) -> SessionRow {
-    let Brief { session, cwd } = brief;
-    SessionRow {
-        format,
-        id: session.id.clone(),
-        store: place.path.clone(),
-        streams: vec![path.to_owned()],
-        parent: session.parent.clone(),
-        cwd: cwd.clone(),
-        started_at: session.started_at,
-        last_at: session.last_at,
-        models: session.models.clone(),
-    }
-}
-
-/// A session may lie in several streams; the one that began first says where it was started.
-fn join(row: &mut SessionRow, path: &str, brief: &Brief) {
-    let Brief { session, cwd } = brief;
-    row.streams.push(path.to_owned());
-    let earlier = match (session.started_at, row.started_at) {
-        (Some(own), Some(other)) => own < other,
-        (own, None) => own.is_some(),
-        (None, Some(_)) => false,
-    };
-    if earlier {
-        row.started_at = session.started_at;
-        row.cwd = cwd.clone().or(row.cwd.take());
-        row.parent = session.parent.clone().or(row.parent.take());
-    } else {
-        row.cwd = row.cwd.take().or_else(|| cwd.clone());
-        row.parent = row.parent.take().or_else(|| session.parent.clone());
-    }
-    row.last_at = row.last_at.max(session.last_at);
-    for model in &session.models {
-        if !row.models.contains(model) {
-            row.models.push(model.clone());
-        }
+        let rows = sessions.into_values().map(|(session, streams)| SessionRow {
+            format: self.format,
+            store: self.place.path.clone(),
+            streams,
+            parent: self.parent(&session).or_else(|| self.reset_of(&session)),
+            id: session.id,
+            cwd: session.cwd,
+            started_at: session.started_at,
+            last_at: session.last_at,
+            models: session.models,
+        });
+        gather.look.progress.sessions.extend(rows);
     }
 }

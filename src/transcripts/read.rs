@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use camino::Utf8Path;
 
+use super::stream::join;
 use crate::base::Wall;
 use crate::host::transcript::Unreadable;
 use crate::host::transcript::database::SessionDatabase;
@@ -84,8 +85,11 @@ fn from_files(
             emit(event);
         }
     }
-    let sessions = streams.iter().map(|stream| stream.decoder.session());
-    Ok(sessions.fold(Session { id: place.id.clone(), ..Session::default() }, join))
+    let mut whole = Session { id: place.id.clone(), ..Session::default() };
+    for session in streams.iter().map(|stream| stream.decoder.session()) {
+        join(&mut whole, session, session.cwd.as_deref());
+    }
+    Ok(whole)
 }
 
 /// One stream of a session that is being read.
@@ -132,34 +136,6 @@ impl Stream {
         }
         Ok(self.told.front().map(|event| self.at.max(event.at)))
     }
-}
-
-/// What several streams say of one session.
-fn join(mut whole: Session, part: &Session) -> Session {
-    let earlier = match (part.started_at, whole.started_at) {
-        (Some(own), Some(other)) => own < other,
-        (own, None) => own.is_some(),
-        (None, Some(_)) => false,
-    };
-    if earlier {
-        whole.started_at = part.started_at;
-        whole.cwd = part.cwd.clone().or(whole.cwd);
-        whole.parent = part.parent.clone().or(whole.parent);
-    }
-    whole.cwd = whole.cwd.or_else(|| part.cwd.clone());
-    whole.parent = whole.parent.or_else(|| part.parent.clone());
-    if part.last_at >= whole.last_at {
-        whole.last_at = part.last_at;
-        whole.title = part.title.clone().or(whole.title);
-        whole.model = part.model.clone().or(whole.model);
-        whole.context = part.context.or(whole.context);
-    }
-    for model in &part.models {
-        if !whole.models.contains(model) {
-            whole.models.push(model.clone());
-        }
-    }
-    whole
 }
 
 fn from_rows(

@@ -46,6 +46,32 @@ pub(super) struct Reading {
     pub(super) idle: u8,
 }
 
+/// Adds what one stream says of its session, with this directory, to what others say: the one that began first
+/// says where it was started.
+pub(super) fn join(whole: &mut Session, part: &Session, cwd: Option<&str>) {
+    let earlier = part.started_at.is_some_and(|own| whole.started_at.is_none_or(|other| own < other));
+    if earlier {
+        whole.started_at = part.started_at;
+    }
+    if earlier || whole.cwd.is_none() {
+        whole.cwd = cwd.map(str::to_owned).or(whole.cwd.take());
+    }
+    if earlier || whole.parent.is_none() {
+        whole.parent = part.parent.clone().or(whole.parent.take());
+    }
+    if part.last_at >= whole.last_at {
+        whole.last_at = part.last_at;
+        whole.title = part.title.clone().or(whole.title.take());
+        whole.model = part.model.clone().or(whole.model.take());
+        whole.context = part.context.or(whole.context);
+    }
+    for model in &part.models {
+        if !whole.models.contains(model) {
+            whole.models.push(model.clone());
+        }
+    }
+}
+
 impl Reading {
     /// A look has passed without a change.
     pub(super) fn rest(&mut self) {

@@ -29,6 +29,17 @@ pub struct ActedView {
     pub harnesses: Vec<Acted>,
 }
 
+/// What `use-profile` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileUsed {
+    /// The profile that is in use from now on.
+    pub profile: String,
+    /// Its members, then what was stopped for it.
+    pub harnesses: Vec<Acted>,
+    /// What else is to be known, in words.
+    pub warnings: Vec<String>,
+}
+
 /// What became of one harness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Acted {

@@ -73,6 +73,17 @@ pub enum Op {
         #[serde(default)]
         wait: bool,
     },
+    /// Starts the members of a profile, which is in use from then on.
+    UseProfile {
+        /// Its name.
+        name: String,
+        /// Stop what other profiles name and this one does not.
+        #[serde(default)]
+        exclusive: bool,
+        /// As for `start` and `stop`.
+        #[serde(default)]
+        wait: bool,
+    },
     /// Reads the configuration again.
     Reload,
     /// Executes the program anew, in place: a newer version takes everything over.
@@ -175,6 +186,8 @@ pub enum ErrorCode {
     UnknownHarness,
     /// No adapter has that name.
     UnknownAdapter,
+    /// No profile has that name.
+    UnknownProfile,
     /// No run has that id.
     UnknownRun,
     /// No trajectory has that id.

@@ -79,4 +79,9 @@ pub enum Record {
         /// Meant to run.
         wanted: bool,
     },
+    /// The profile that is in use from now on.
+    Profile {
+        /// Its name.
+        name: String,
+    },
 }

@@ -67,6 +67,9 @@ const START: &[Field] = &[
     optional("fork", Kind::Session),
 ];
 
+const USE_PROFILE: &[Field] =
+    &[needed("name", Kind::Text), optional("exclusive", Kind::Flag), optional("wait", Kind::Flag)];
+
 /// Every op with its fields; a test compares it with what [`Op`] reads.
 pub(super) const OPS: &[(&str, &[Field])] = &[
     ("hello", &[needed("protocol", Kind::Count), needed("version", Kind::Text)]),
@@ -76,6 +79,7 @@ pub(super) const OPS: &[(&str, &[Field])] = &[
     ("start", START),
     ("stop", SELECTION),
     ("restart", SELECTION),
+    ("use-profile", USE_PROFILE),
     ("reload", &[]),
     ("reexec", &[]),
     (

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::answer::{
-    ActedView, HarnessesView, PageView, ReloadView, RunsView, SubscribedView, SuccessorView,
+    ActedView, HarnessesView, PageView, ProfileUsed, ReloadView, RunsView, SubscribedView, SuccessorView,
 };
 use super::event::Event;
 use super::message::{ErrorBody, Op, PROTOCOL, Welcome};
@@ -30,6 +30,7 @@ const ANSWERS: &[(&str, Describe)] = &[
     ("start", of::<ActedView>),
     ("stop", of::<ActedView>),
     ("restart", of::<ActedView>),
+    ("use-profile", of::<ProfileUsed>),
     ("reload", of::<ReloadView>),
     ("reexec", of::<SuccessorView>),
     ("runs", of::<RunsView>),

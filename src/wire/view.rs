@@ -416,6 +416,9 @@ pub struct StatusView {
     pub started_at: Wall,
     /// Its configuration.
     pub config: ConfigView,
+    /// The profile in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// How many harnesses are in each state; states with none are left out.
     pub harnesses: BTreeMap<State, usize>,
     /// What needs a person.

@@ -42,13 +42,17 @@ impl Ground {
 
     /// The harness `h` of this table, with these variables in the daemon's environment.
     fn peer(&self, table: &str, daemon: &[(&str, &str)]) -> Peer {
+        let home = self.path("home");
+        self.peer_in(table, &[&[("HOME", home.as_str())], daemon].concat())
+    }
+
+    /// The same in an environment of nothing else.
+    fn peer_in(&self, table: &str, daemon: &[(&str, &str)]) -> Peer {
         self.write("harness.toml", &format!("{MINE}[harness.h]\n{table}\n"));
         let loaded = loader::load(&[(self.path("harness.toml"), FileKind::Global)], &self.path("home"));
         let configuration = loaded.configuration.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));
         let home = self.path("home");
-        let mut env: std::collections::BTreeMap<_, _> =
-            daemon.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        env.insert("HOME".into(), home.as_str().into());
+        let env = daemon.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let around = Surroundings {
             home,
             env,
@@ -133,6 +137,17 @@ fn a_variable_of_the_env_file_names_a_store() {
     assert_eq!(ground.places(&ground.peer(&workdir, &daemon)), [("inherited/projects".to_owned(), false)]);
     let table = format!("{with_file}\nenv = {{ CLAUDE_CONFIG_DIR = '{}' }}", ground.path("table"));
     assert_eq!(ground.places(&ground.peer(&table, &daemon)), [("table/projects".to_owned(), true)]);
+}
+
+/// COR-2: without a usable `HOME` an agent is at home where the user is, as for its skills and its login.
+#[test]
+fn without_a_home_in_the_environment_it_is_the_users() {
+    let ground = Ground::new();
+    let table = format!("cmd = 'claude'\nworkdir = '{}'", ground.path("project"));
+    for daemon in [&[][..], &[("HOME", "")], &[("HOME", "relative")]] {
+        let peer = ground.peer_in(&table, daemon);
+        assert_eq!(ground.places(&peer), [("home/.claude/projects".to_owned(), false)], "{daemon:?}");
+    }
 }
 
 /// Scenario: A named store is not widened by the shared ones: by an argument, or by the agent's settings.

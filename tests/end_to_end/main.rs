@@ -18,6 +18,7 @@ mod once;
 mod outcomes;
 mod output;
 mod parking;
+mod profiles;
 mod protocol_schema;
 mod receipts;
 mod records;

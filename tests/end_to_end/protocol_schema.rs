@@ -17,6 +17,9 @@ cmd = "sleep"
 args = ["600"]
 description = "sleeps"
 
+[profile.day]
+harnesses = ["sleeper"]
+
 [harness.quick]
 cmd = "sh"
 args = ["-c", "echo done"]
@@ -97,8 +100,9 @@ fn what_is_said_fits_the_schema_of_the_protocol() {
         json!({"id": 13, "op": "trajectory", "session": run, "limit": 1}),
         json!({"id": 14, "op": "usage", "by": "day"}),
         json!({"id": 15, "op": "stop", "all": true, "wait": true}),
-        json!({"id": 16, "op": "reload"}),
-        json!({"id": 17, "op": "reexec"}),
+        json!({"id": 16, "op": "use-profile", "name": "day", "wait": true}),
+        json!({"id": 17, "op": "reload"}),
+        json!({"id": 18, "op": "reexec"}),
     ];
     let asked = requests.iter().map(|request| request["op"].as_str().unwrap());
     let asked: BTreeSet<&str> = asked.chain(["hello", "subscribe"]).collect();
@@ -112,7 +116,7 @@ fn what_is_said_fits_the_schema_of_the_protocol() {
     for request in requests {
         line.ask(&request);
     }
-    let wrong = json!({"id": 18, "op": "lsit"});
+    let wrong = json!({"id": 19, "op": "lsit"});
     assert!(!misfits(&schema, "/$defs/request", &wrong).is_empty());
     line.to.write_all(format!("{wrong}\n").as_bytes()).unwrap();
     assert_eq!(line.hear()["error"]["code"], "bad_request");

@@ -20,6 +20,7 @@ pub(crate) fn page(version: &str, document: &str) -> String {
         ("[harness.NAME] AND [defaults]", "Harness", ""),
         ("[daemon]", "Daemon", "In the global file only."),
         ("[notify]", "Notify", "In the global file only. A command that hears of ended runs."),
+        ("[profile.NAME]", "Profile", "In the global file only. A named group of harnesses."),
         ("[project]", "Project", "In a project file only."),
     ];
     for (title, table, note) in tables {

@@ -13,10 +13,11 @@ pub(crate) struct Row {
 }
 
 /// A table by the name of its definition, and the file that may hold it.
-pub(crate) const TABLES: [(&str, TableKind, FileKind); 4] = [
+pub(crate) const TABLES: [(&str, TableKind, FileKind); 5] = [
     ("Harness", TableKind::Harness, FileKind::Global),
     ("Daemon", TableKind::Daemon, FileKind::Global),
     ("Notify", TableKind::Notify, FileKind::Global),
+    ("Profile", TableKind::Profile, FileKind::Global),
     ("Project", TableKind::Project, FileKind::Project),
 ];
 

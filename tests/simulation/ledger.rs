@@ -26,6 +26,7 @@ pub(crate) struct Ledger {
     firings: BTreeMap<HarnessName, (String, Wall)>,
     intents: BTreeMap<HarnessName, bool>,
     last_runs: BTreeMap<HarnessName, Run>,
+    profile: Option<String>,
     open: BTreeMap<RunId, Run>,
     turn: BTreeMap<HarnessName, Account>,
     /// One-shots that go on, with the directories that they have to themselves.
@@ -111,6 +112,11 @@ impl Ledger {
             Record::Intent { harness, wanted } => {
                 self.intents.insert(harness.clone(), *wanted);
             }
+            Record::Profile { name } => {
+                self.count("profiles", 1);
+                let before = self.profile.replace(name.clone());
+                rule(before.as_ref() != Some(name), || format!("profile {name} is recorded twice"))?;
+            }
             Record::RunSpawned { .. } | Record::RunVersion { .. } | Record::RunLost(_) => {}
         }
         Ok(())
@@ -129,6 +135,8 @@ impl Ledger {
         for (name, Account { claimed, rows }) in std::mem::take(&mut self.turn) {
             rule(claimed == rows, || format!("{name}: {claimed} slots are claimed, {rows} have rows"))?;
         }
+        let (used, kept) = (fleet.profile(), self.profile.as_deref());
+        rule(used == kept, || format!("profile {used:?} is in use, {kept:?} is recorded"))?;
         let full = bound.is_some_and(|bound| self.going.len() >= bound as usize);
         let places: BTreeSet<_> = self.going.values().flatten().collect();
         for view in fleet.views() {
@@ -158,6 +166,7 @@ impl Ledger {
             intents: self.intents.clone(),
             last_firings: self.firings.clone(),
             last_runs: self.last_runs.clone(),
+            profile: self.profile.clone(),
         }
     }
 

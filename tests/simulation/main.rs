@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use harnessd::base::Outcome;
 use world::World;
 
-/// LIF-1 to LIF-5, RUN-0, RUN-4, RUN-5, RUN-7, RUN-8, SCH-4, SCH-8, CFG-10: in every history at most one run of a
+/// LIF-1 to LIF-5, RUN-0, RUN-4, RUN-5, RUN-7, RUN-8, SCH-4, SCH-8, CFG-10, CFG-12: in every history at most one run of a
 /// harness is alive, each run ends once, nothing is signalled that is gone,
 /// nothing starts that nobody wants, delays grow to their bound, limits are waited for and spent as
 /// no crash, what is parked stays so, and a shutdown ends.
@@ -59,7 +59,7 @@ fn no_history_breaks_a_rule() {
         for outcome in Outcome::ALL.iter().filter(|outcome| !elsewhere.contains(outcome)) {
             assert!(ends.contains_key(outcome), "no run ended `{outcome}`: the histories are too tame");
         }
-        for what in ["slots", "queued", "caught up", "missed", "crashes", "lost"] {
+        for what in ["slots", "queued", "caught up", "missed", "crashes", "lost", "profiles"] {
             assert!(counts.contains_key(what), "no {what}: {counts:?}");
         }
         assert!(steps >= if full { 1_000_000 } else { 100_000 }, "{steps} steps are too few");

@@ -264,7 +264,8 @@ impl Rules {
             | Record::Disarmed { .. }
             | Record::RunSpawned { .. }
             | Record::RunVersion { .. }
-            | Record::Intent { .. } => Ok(()),
+            | Record::Intent { .. }
+            | Record::Profile { .. } => Ok(()),
         }
     }
 

@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 use harnessd::adapter::Registry;
 use harnessd::base::{HarnessName, Mono, Now, Outcome, State, Wall};
 use harnessd::config::{
-    Check, Configuration, DaemonSettings, Harness, Mode, Notify, Origin, Timetable, Watch, Work,
+    Check, Configuration, DaemonSettings, Harness, Mode, Notify, Origin, Profile, Timetable, Watch, Work,
 };
 use harnessd::lifecycle::RestartPolicy;
 use harnessd::schedule::{CatchUp, Overlap, Schedule};
@@ -20,6 +20,8 @@ use crate::rules::{Rules, Verdict};
 use crate::shell::Shell;
 
 const NAMES: [&str; 4] = ["a", "b", "web/c", "web/d"];
+/// Groups of harnesses; one of a member that is never there.
+const PROFILES: [(&str, &[&str]); 2] = [("day", &["a", "web/c"]), ("night", &["web/c", "b", "gone"])];
 /// Bounds of the runs that go on at once.
 const BOUNDS: [Option<u32>; 4] = [None, Some(1), Some(1), Some(2)];
 pub(crate) const CAP: Duration = Duration::from_secs(60);
@@ -179,7 +181,7 @@ impl World {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         let (names, wait) = (vec![name.clone()], self.dice.chance(40));
-        match self.dice.roll(23) {
+        match self.dice.roll(24) {
             0..5 => self.order(&name, Event::Start { ticket, names, wait, session: None }, ticket),
             5..9 => {
                 self.rules.asked.insert(ticket);
@@ -197,7 +199,8 @@ impl World {
             14..17 => self.reload(text),
             17 => self.jump(),
             18..21 => self.log_in(name),
-            21 if self.dice.chance(10) => self.tell(Event::Shutdown { at_once: wait }),
+            21 => self.use_profile(ticket, wait),
+            22 if self.dice.chance(10) => self.tell(Event::Shutdown { at_once: wait }),
             _ => self.tell(Event::Tick),
         }
     }
@@ -214,6 +217,28 @@ impl World {
             self.rules.leave(name).asked = before.asked;
         }
         Ok(())
+    }
+
+    /// The members of a profile are started like by hand, and perhaps those of the other one stopped so.
+    fn use_profile(&mut self, ticket: Ticket, wait: bool) -> Verdict {
+        let (profile, members) = *self.dice.pick(&PROFILES);
+        let exclusive = self.dice.chance(50);
+        self.rules.asked.insert(ticket);
+        for name in self.harnesses_known() {
+            let (fleet, text) = (&self.fleet, name.as_str());
+            let scheduled = fleet.harness(&name).is_some_and(|harness| harness.timetable().is_some());
+            let state = fleet.view(&name).map(|view| view.state);
+            if scheduled {
+                continue;
+            }
+            if members.contains(&text) {
+                let runs = matches!(state, None | Some(State::Running | State::Starting));
+                self.rules.leave(&name).asked |= !runs;
+            } else if exclusive && PROFILES.iter().any(|(_, members)| members.contains(&text)) {
+                *self.rules.leave(&name) = crate::rules::Leave::default();
+            }
+        }
+        self.tell(Event::UseProfile { ticket, profile: profile.to_owned(), exclusive, wait })
     }
 
     /// The files with the login of an agent change, whether or not anybody watches them.
@@ -318,9 +343,15 @@ impl World {
                 on: HEARD.to_vec(),
                 timeout: Duration::from_secs(1),
             })),
+            profiles: PROFILES.iter().map(profile).collect(),
             files: Vec::new(),
         })
     }
+}
+
+fn profile((profile, members): &(&str, &[&str])) -> (String, Profile) {
+    let harnesses = members.iter().map(|text| HarnessName::parse(text).unwrap()).collect();
+    ((*profile).to_owned(), Profile { harnesses, ..Profile::default() })
 }
 
 /// An event or effect, cut to a line that a person can read.

@@ -89,7 +89,7 @@ impl Checker<'_> {
     }
 
     /// A relative path that stays below where it begins.
-    fn inside(&mut self, path: &str) {
+    pub(super) fn inside(&mut self, path: &str) {
         let below = |part| matches!(part, Utf8Component::Normal(_));
         if path.is_empty() || !Utf8Path::new(path).components().all(below) {
             self.add(format!("`{}` is no path below another", path.escape_debug()), None);

@@ -17,6 +17,9 @@ impl Checker<'_> {
                 self.at("flags").at(&at.to_string()).add(message, None);
             }
         }
+        if let Some(below) = &trajectory.below {
+            self.at("below").inside(below);
+        }
         for (at, setting) in trajectory.settings.iter().enumerate() {
             let mut all = self.at("settings");
             let mut one = all.at(&at.to_string());

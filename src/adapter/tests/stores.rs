@@ -252,7 +252,7 @@ fn with_settings_that_cannot_be_read_no_store_is_named() {
 #[test]
 fn a_mistake_in_the_names_of_stores_is_found() {
     let text = "[mine]\ncommands = ['mine']\n[mine.trajectory]\nformat = 'crush'\nstores = ['x']\nflags = ['data', '-', '-D=']\n\
-                settings = [{ files = [], key = '' }]\nregistry = { file = 'x', list = '', workdir = 'w', store = 's' }\n";
+                below = '../y'\nsettings = [{ files = [], key = '' }]\nregistry = { file = 'x', list = '', workdir = 'w', store = 's' }\n";
     let problems = overlaid(text).unwrap_err();
     let found: Vec<String> =
         problems.iter().map(|problem| format!("{} {}", problem.path.join("."), problem.message)).collect();
@@ -262,6 +262,7 @@ fn a_mistake_in_the_names_of_stores_is_found() {
             "trajectory.flags.0 `data` is no flag",
             "trajectory.flags.1 `-` is no flag",
             "trajectory.flags.2 `-D=` is no flag",
+            "trajectory.below `../y` is no path below another",
             "trajectory.settings.0.files `files` is missing",
             "trajectory.settings.0.key `key` is missing",
             "trajectory.registry.file `x` is no absolute path",

@@ -1,5 +1,6 @@
 //! `once`: one run in the foreground, by the daemon's own machinery (RUN-4).
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ pub(in crate::cli) fn perform(
     let name = harness.name.clone();
     let alone = Arc::new(just_once(&harness));
     let state = context.options().state_path(&configuration.daemon);
-    let configuration = Configuration { harnesses: [(name.clone(), alone)].into(), ..configuration };
+    let harnesses = [(name.clone(), alone)].into();
+    let configuration = Configuration { harnesses, profiles: BTreeMap::new(), ..configuration };
     let quiet = out.is_json();
     let run = daemon::foreground(&context.options(), &state, Foreground { configuration, name, quiet })?;
     if quiet {

@@ -51,6 +51,9 @@ pub(in crate::cli) fn perform(
             text("message")
         ))?;
     }
+    if let Some(profile) = &status.profile {
+        out.line(&format!("profile: {profile}"))?;
+    }
     let states: Vec<String> =
         status.harnesses.iter().map(|(state, count)| format!("{count} {state}")).collect();
     out.line(&format!(

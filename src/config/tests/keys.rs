@@ -5,7 +5,7 @@ use figment::error::Kind;
 use serde::de::DeserializeOwned;
 
 use super::{complaints, global};
-use crate::config::raw::{RawDaemon, RawHarness, RawNotify, RawProject};
+use crate::config::raw::{RawDaemon, RawHarness, RawNotify, RawProfile, RawProject};
 use crate::config::{CODES, TableKind, known_keys, layers::Layer};
 
 /// The fields that a structure knows, from its refusal of another one.
@@ -25,6 +25,7 @@ fn the_lists_name_the_keys_that_are_read() {
     assert_eq!(listed(TableKind::Harness), fields::<RawHarness>());
     assert_eq!(listed(TableKind::Daemon), fields::<RawDaemon>());
     assert_eq!(listed(TableKind::Notify), fields::<RawNotify>());
+    assert_eq!(listed(TableKind::Profile), fields::<RawProfile>());
     assert_eq!(listed(TableKind::Project), fields::<RawProject>());
 }
 
@@ -40,6 +41,10 @@ fn the_examples_of_the_keys_are_legal() {
     for key in known_keys(TableKind::Daemon) {
         let found = complaints(&[global(&format!("[daemon]\n{}\n", key.example))]);
         assert_eq!(found.is_empty(), !key.later, "{}: {found:?}", key.name);
+    }
+    for key in known_keys(TableKind::Profile) {
+        let text = format!("[profile.day]\n{}\n[harness.web]\ncmd = \"serve\"\n", key.example);
+        assert_eq!(complaints(&[global(&text)]), [""; 0], "{}", key.name);
     }
     for key in known_keys(TableKind::Notify).iter().filter(|key| key.name != "command") {
         let text = format!("[notify]\ncommand = \"mail\"\n{}\n", key.example);

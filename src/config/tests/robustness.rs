@@ -49,7 +49,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn table() -> impl Strategy<Value = String> {
-    let names: Vec<&str> = [TableKind::Harness, TableKind::Notify]
+    let names: Vec<&str> = [TableKind::Harness, TableKind::Notify, TableKind::Profile]
         .into_iter()
         .flat_map(known_keys)
         .map(|key| key.name)
@@ -63,6 +63,7 @@ fn table() -> impl Strategy<Value = String> {
         "[project]",
         "[daemon]",
         "[notify]",
+        "[profile.p]",
         "[x.y]",
     ];
     let lines = prop::collection::vec((prop::sample::select(names), value()), 0..12);

@@ -81,6 +81,33 @@ fn conflicting_evidence_is_refused() {
     );
 }
 
+/// COR-9: so it is where only one of the two could be credited, and of two runs of one harness; of two that are
+/// both elsewhere nothing is said here.
+#[test]
+fn conflicting_evidence_is_refused_whosever_it_is() {
+    let away =
+        |number, harness| Window { workdir: Some("/v".to_owned()), ..run(number, harness, 15.0, 40.0) };
+    let one = facts([run(1, "a", 10.0, 20.0), away(2, "b")]);
+    let one = knowing(one, [known(1, LaunchId), known(2, Pid)]);
+    assert_eq!(claimants(&session(12.5), &one), ["a", "b"]);
+    let twice = facts([run(1, "a", 10.0, 20.0), run(2, "a", 15.0, 40.0)]);
+    assert_eq!(claimants(&session(12.5), &knowing(twice, [known(1, Output), known(2, Pid)])), ["a"]);
+    let none = knowing(facts([away(2, "b"), away(3, "c")]), [known(2, Pid), known(3, Pid)]);
+    assert_eq!(attribute(&session(16.0), &none), Attribution::Nobody);
+}
+
+/// COR-8, COR-9: a run that is evidently in a session from elsewhere leaves it to the run that began it, unless
+/// that one was still under way: who of them wrote when, nobody can tell. From here each has its part.
+#[test]
+fn who_takes_a_session_up_from_elsewhere_leaves_it_to_a_run_that_had_ended() {
+    let away = |from, to| Window { workdir: Some("/v".to_owned()), ..run(2, "b", from, to) };
+    let with = |taker| knowing(facts([run(1, "a", 10.0, 20.0), taker]), [known(2, Pid)]);
+    assert_eq!(attribute(&session(11.5), &with(away(30.0, 40.0))), by_inference(1));
+    assert_eq!(claimants(&session(11.5), &with(away(16.0, 40.0))), ["b"]);
+    let both = vec![(id(1), Inferred), (id(2), Pid)];
+    assert_eq!(attribute(&session(11.5), &with(run(2, "b", 16.0, 40.0))), Attribution::To(both));
+}
+
 /// COR-9: what a run did that nobody knows of is not taken for another's.
 #[test]
 fn evidence_for_an_unknown_run_credits_nobody() {

@@ -37,6 +37,14 @@ fn overlapping_runs_in_a_shared_workdir_exclude_the_session() {
     assert_eq!(attribute(&session(15.5), &facts), excluded);
     assert_eq!(attribute(&session(10.5), &facts), by_inference(1), "before the other one");
     assert_eq!(attribute(&session(25.5), &facts), by_inference(2), "after the other one");
+    let three = super::facts([facts.windows, vec![run(3, "c", 10.0, 20.0)]].concat());
+    assert_eq!(
+        attribute(&session(15.5), &three),
+        Attribution::Excluded {
+            claimants: vec![name("a"), name("b"), name("c")],
+            reason: "`a`, `b` and `c` were running when it began".to_owned(),
+        }
+    );
 }
 
 /// Scenario: Staggered runs in a shared workdir are separated by time.
@@ -126,7 +134,7 @@ fn a_claimant_has_the_slack_too() {
 #[test]
 fn a_start_near_two_runs_of_one_harness_goes_to_one_of_them() {
     let facts = facts([run(1, "a", 10.0, 20.0), run(2, "a", 21.0, 30.0)]);
-    for (start, number) in [(19.5, 1), (20.0, 1), (20.4, 1), (20.6, 2), (21.0, 2), (22.5, 2)] {
+    for (start, number) in [(19.5, 1), (20.0, 1), (20.4, 1), (20.5, 2), (20.6, 2), (21.0, 2), (22.5, 2)] {
         assert_eq!(attribute(&session(start), &facts), by_inference(number), "{start}");
     }
 }

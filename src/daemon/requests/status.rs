@@ -21,6 +21,7 @@ pub(super) fn answer(daemon: &Daemon) -> Answer {
             state: daemon.config.state,
             diagnostics: daemon.config.diagnostics.clone(),
         },
+        profile: daemon.supervisor.profile().map(str::to_owned),
         harnesses: states,
         attention: attention(daemon),
         problems: daemon.supervisor.problems(Daemon::now().wall),
@@ -37,7 +38,8 @@ fn trouble(daemon: &Daemon) -> Vec<String> {
         .iter()
         .map(|key| format!("`[daemon] {key}` has changed: restart the daemon to apply it"));
     let store = daemon.store_notices.iter().cloned().chain(store);
-    store.chain(restart).chain(daemon.handover_trouble.clone()).collect()
+    let profiles = daemon.supervisor.profile_trouble();
+    store.chain(restart).chain(daemon.handover_trouble.clone()).chain(profiles).collect()
 }
 
 fn attention(daemon: &Daemon) -> Vec<Attention> {

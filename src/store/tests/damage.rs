@@ -29,6 +29,7 @@ pub(super) fn filled() -> (State, Vec<u8>) {
         records.push(Record::Intent { harness: harness.clone(), wanted: n % 2 == 0 });
         records.push(Record::Fired { harness, expression: "@hourly".into(), at: Wall(n) });
     }
+    records.push(Record::Profile { name: "night".into() });
     store.commit(&records).unwrap();
     store.commit(&[account::spawned(201, Some(account::trail(Some("s-0"))))]).unwrap();
     let sessions: Vec<_> = (0..20).map(|n| format!("s-{n}")).collect();

@@ -232,9 +232,12 @@ fn what_was_intended_is_remembered() {
             Record::Skipped(skipped(4, "tick")),
             Record::RunStarted(started(5, "tick")),
             Record::RunStarted(started(6, "a")),
+            Record::Profile { name: "day".into() },
+            Record::Profile { name: "night".into() },
         ])
         .unwrap();
     let remembered = state.open().remembered().unwrap();
+    assert_eq!(remembered.profile.as_deref(), Some("night"), "CFG-12");
     assert_eq!(remembered.intents, [(name("a"), true), (name("b"), false)].into());
     assert_eq!(
         remembered.last_firings,

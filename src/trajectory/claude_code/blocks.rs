@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::row::Row;
 use crate::base::Wall;
-use crate::trajectory::classify::classify;
 use crate::trajectory::model::What;
 use crate::trajectory::record;
 use crate::trajectory::told::Told;
@@ -102,9 +101,7 @@ fn content(
             "redacted_thinking" => told.event(at, id, What::Reasoning { text: String::new() }),
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                 let input = block.get("input").cloned().unwrap_or_default();
-                let name = text("name").to_owned();
-                let (action, targets) = classify(&name, &input);
-                told.event(at, named("id"), What::ToolCall { name, action, targets, input });
+                told.tool_call(at, named("id"), text("name"), input);
             }
             kind if kind.ends_with("tool_result") => {
                 let of = record::text(block, &["tool_use_id"]).map(str::to_owned);

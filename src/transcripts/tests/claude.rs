@@ -82,6 +82,7 @@ fn the_index_of_processes_is_evidence() {
 #[test]
 fn a_session_that_ends_in_another_one_is_linked_with_it() {
     let (next, old) = ("00000007-0000-4000-8000-000000000007", "00000008-0000-4000-8000-000000000008");
+    let continued = "00000009-0000-4000-8000-000000000009";
     let mut world = World::new(AGENTS[0]);
     let mut run = world.run(Needs::Usage);
     let pid = i32::try_from(std::process::id()).unwrap();
@@ -104,6 +105,9 @@ fn a_session_that_ends_in_another_one_is_linked_with_it() {
     assert_eq!(goes_on(&mut world, next), Some(reset), "it stays so");
     world.from = began;
     assert_eq!(goes_on(&mut world, old), None, "it had begun before");
+    world.write(&world.place(&world.work, "kept"), &world.session(continued, &world.work, 1));
+    world.from = now();
+    assert_eq!(goes_on(&mut world, continued), None, "it had begun in another file");
 }
 
 /// Bad input: a document that is corrupt is named, and its stream is read all the same.

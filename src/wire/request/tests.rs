@@ -73,6 +73,7 @@ fn requests_read_back() {
         },
         Op::Stop { names: Vec::new(), all: true, wait: false },
         Op::Restart { names: names(), all: false, wait: false },
+        Op::UseProfile { name: "night".into(), exclusive: true, wait: false },
         Op::Reload,
         Op::Runs { name: None, limit: None, failed: false, since: None },
         Op::Runs {
@@ -121,7 +122,7 @@ fn an_unknown_op_is_refused() {
             Some(3),
             r"unknown op `zzzzzzzz\n`",
             Some(
-                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `reload`, `reexec`, `runs`, `show`, `skills`, `trajectories`, `trajectory`, `usage`, `subscribe`"
+                "the ops are `hello`, `status`, `list`, `describe`, `start`, `stop`, `restart`, `use-profile`, `reload`, `reexec`, `runs`, `show`, `skills`, `trajectories`, `trajectory`, `usage`, `subscribe`"
             )
         )
     );
