@@ -93,5 +93,7 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Remove(args) => verbs::remove::perform(&context, args, out),
         Verb::Enable(args) => verbs::enable::perform(&context, args, out),
         Verb::Disable(args) => verbs::disable::perform(&context, args, out),
+        Verb::Schema(args) => verbs::schema::perform(args, out),
+        Verb::Completions(args) => verbs::completions::perform(args, out),
     }
 }

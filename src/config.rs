@@ -35,6 +35,7 @@ mod path;
 mod profile;
 mod raw;
 mod scalar;
+mod schema;
 mod scope;
 mod tables;
 #[cfg(test)]
@@ -55,6 +56,7 @@ pub use model::{
     Budget, Check, Configuration, DaemonSettings, Declared, Harness, Mode, Notify, Origin, Profile, Project,
     PromptSource, Setting, Timetable, Watch, Work,
 };
+pub use schema::schema;
 pub use written::written;
 
 use load::Context;

@@ -4,6 +4,7 @@
 //! key is left out, never `null`. Lists are always present.
 
 mod agent;
+mod answer;
 mod doctor;
 mod event;
 mod frame;
@@ -12,12 +13,17 @@ mod plan;
 mod project;
 mod record;
 mod request;
+mod schema;
 mod session;
 mod trail;
 mod trajectories;
 mod view;
 
 pub use agent::{AgentState, AgentView, AgentsView, Judge, Login, RetentionView, Supports};
+pub use answer::{
+    Acted, ActedView, HarnessesView, PageView, ProfileUsed, ReloadView, RunsView, SubscribedView,
+    SuccessorView,
+};
 pub use doctor::{DoctorView, Finding, Level, Section};
 pub use event::{Event, EventKind, TrajectoryEvent};
 pub use frame::{FrameError, Frames, MAX_LINE};
@@ -26,9 +32,10 @@ pub use plan::{
     Execution, PlanView, PlannedFiring, PlannedInput, PlannedSession, PlannedStart, Planner, ProjectionView,
     Shadowing, SkillChanges, SyncView,
 };
-pub use project::ProjectView;
+pub use project::{ForgottenView, LoweredView, ProjectView, ProjectsView, RaisedView};
 pub use record::{Launched, Record, RegisteredProject};
 pub use request::decode_request;
+pub use schema::schema;
 pub use session::Which;
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
 pub use trajectories::{

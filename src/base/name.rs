@@ -3,8 +3,10 @@
 //! Invariant: a [`HarnessName`] can always be used as one path segment (see
 //! [`HarnessName::file_name`]); it never holds `.`, `\` or a control character.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -33,6 +35,23 @@ pub fn is_name(text: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HarnessName(String);
+
+/// The grammar of [`is_name`] as a regular expression, for the JSON Schemas.
+pub const NAME_PATTERN: &str = "^[a-z0-9][a-z0-9_-]{0,62}$";
+
+impl JsonSchema for HarnessName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "HarnessName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^([a-z0-9][a-z0-9_-]{0,62}/)?[a-z0-9][a-z0-9_-]{0,62}$"})
+    }
+}
 
 impl HarnessName {
     /// Reads `name` or `project/name`.

@@ -1,8 +1,10 @@
 //! What a run is called, why it began, how it ended, and the states of a harness.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -156,6 +158,20 @@ impl FromStr for RunId {
 impl From<RunId> for String {
     fn from(id: RunId) -> Self {
         id.to_string()
+    }
+}
+
+impl JsonSchema for RunId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "RunId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "uuid"})
     }
 }
 

@@ -1,9 +1,11 @@
 //! Time as plain values: two clocks, read by the shell and handed in.
 
+use std::borrow::Cow;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, TimeZone, Utc};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// An instant of the monotonic clock, since the machine's boot. It stands
@@ -107,6 +109,20 @@ impl Sub<Duration> for Wall {
 impl From<Wall> for String {
     fn from(at: Wall) -> Self {
         at.rfc3339()
+    }
+}
+
+impl JsonSchema for Wall {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Wall".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "date-time"})
     }
 }
 

@@ -33,6 +33,7 @@ macro_rules! words {
     ($(#[$meta:meta])* $name:ident as $kind:literal { $($(#[$doc:meta])* $member:ident = $word:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[derive(schemars::JsonSchema)]
         pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $member,)+ }
 
         impl $name {

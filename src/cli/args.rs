@@ -1,9 +1,11 @@
 //! The arguments of every verb: one definition for parsing, help and manual page.
 
+mod completions;
 mod init;
 mod planning;
 mod profiles;
 mod projects;
+mod schema;
 mod writing;
 
 use camino::Utf8PathBuf;
@@ -11,10 +13,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::base::version;
 
+pub(super) use completions::CompletionsArgs;
 pub(super) use init::InitArgs;
 pub(super) use planning::{CheckArgs, PlanArgs, SkillsArgs, SkillsVerb, SyncArgs};
 pub(super) use profiles::UseProfileArgs;
 pub(super) use projects::{DownArgs, UpArgs};
+pub(super) use schema::{SchemaArgs, SchemaOf};
 pub(super) use writing::{AddArgs, EditArgs, ScheduleSetArgs, SetArgs, UnsetArgs, WriteArgs};
 
 /// A declarative supervisor for coding-agent command lines.
@@ -121,6 +125,10 @@ pub(super) enum Verb {
     Enable(EditArgs),
     /// Let a harness start with the daemon no more: `set NAME enabled false`
     Disable(EditArgs),
+    /// Print a JSON Schema of a kind of file, or of what the control socket speaks
+    Schema(SchemaArgs),
+    /// Print a script that completes the command line in a shell
+    Completions(CompletionsArgs),
 }
 
 /// Arguments of `run`.

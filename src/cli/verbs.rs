@@ -2,6 +2,7 @@
 
 pub(super) mod add;
 pub(super) mod agents;
+pub(super) mod completions;
 pub(super) mod describe;
 pub(super) mod disable;
 pub(super) mod doctor;
@@ -21,6 +22,7 @@ pub(super) mod restart;
 pub(super) mod run;
 pub(super) mod runs;
 pub(super) mod schedule;
+pub(super) mod schema;
 pub(super) mod set;
 pub(super) mod show;
 pub(super) mod skills;

@@ -22,20 +22,24 @@ use crate::base::{Diagnostic, Place, duration_text, quoted, size_text};
 
 /// The built-in settings as the lowest layer.
 fn built_in() -> Figment {
+    let dict = built_in_values().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Figment::from(Layer::new("built-in settings", dict))
+}
+
+/// The built-in settings as they could be written.
+pub(super) fn built_in_values() -> Vec<(&'static str, Value)> {
     let defaults = defaults();
     let number = |number: u64| Value::from(number);
     let text = |duration| Value::from(duration_text(duration).as_str());
-    let dict = [
+    vec![
         ("watch", Value::from(defaults.watch)),
         ("crash_loop_exits", number(defaults.crash_loop_exits.into())),
         ("crash_loop_window", text(defaults.crash_loop_window)),
         ("max_attempts", number(defaults.max_attempts.into())),
         ("backoff_max", text(defaults.backoff_max)),
         ("skill_max_files", number(defaults.skill_max_files)),
-        ("skill_max_bytes", Value::from(size_text(defaults.skill_max_bytes).as_str())),
-    ];
-    let dict = dict.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    Figment::from(Layer::new("built-in settings", dict))
+        ("skill_max_bytes", Value::from(size_text(defaults.skill_max_bytes).replace(".0 ", " ").as_str())),
+    ]
 }
 
 /// The `[daemon]` table of a file as it stands below the environment.

@@ -19,7 +19,7 @@ use super::scope::Scope;
 use crate::base::{Diagnostic, Outcome};
 
 /// The time that the command may take where nothing is said.
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the `[notify]` table of a global file.
 pub(super) fn notify(file: &File) -> (Option<Arc<Notify>>, Vec<Diagnostic>) {

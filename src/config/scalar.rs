@@ -8,12 +8,15 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 
 use crate::base::{
     Word, nearest, parse_duration, parse_size, quoted, signal_names, signal_number, size_text,
 };
 use crate::schedule::parse_zone;
+
+mod written;
 
 /// No duration of a configuration is longer, so that sums with clocks cannot overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
@@ -105,6 +108,23 @@ impl<'de> Deserialize<'de> for Element {
         }
         deserializer.deserialize_any(Reader)
     }
+}
+
+/// Reads a table and nothing else: serde would take a list of a structure's values for it too.
+pub(super) fn table<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct Reader<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(table))
+        }
+    }
+    deserializer.deserialize_any(Reader(PhantomData)).map(Some)
 }
 
 /// A program with its arguments, or a program alone as one string (`check`).

@@ -32,6 +32,19 @@ const GLOBAL: [&str; 5] = ["daemon", "adapter", "profile", "gateway", "notify"];
 /// Tables of the global file whose behaviour does not exist yet.
 const LATER: [&str; 1] = ["gateway"];
 
+/// The tables that a file of a kind may hold, in the order of the alphabet.
+#[cfg(test)]
+pub(super) fn root_tables(kind: FileKind) -> Vec<&'static str> {
+    let own = match kind {
+        FileKind::Global => GLOBAL.as_slice(),
+        FileKind::DropIn => return vec!["harness"],
+        FileKind::Project => &["project"],
+    };
+    let mut tables: Vec<_> = BOTH.iter().chain(own).copied().filter(|name| !LATER.contains(name)).collect();
+    tables.sort_unstable();
+    tables
+}
+
 /// Checks the names at the root of a file.
 pub(super) fn root(file: &File) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -197,7 +210,7 @@ fn json_of(value: &toml_edit::Value) -> Value {
     }
 }
 
-fn json_of_item(item: &Item) -> Value {
+pub(super) fn json_of_item(item: &Item) -> Value {
     match item {
         Item::Value(value) => json_of(value),
         Item::Table(table) => json_of_table(table),

@@ -15,7 +15,9 @@ use crate::launch::{Surroundings, peer};
 use crate::store::Store;
 use crate::supervisor::Ticket;
 use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted, Warning, told_warnings};
-use crate::wire::{By, ErrorBody, ErrorCode, MAX_LINE, Run, RunView, TrajectoriesView, UsageView};
+use crate::wire::{
+    By, ErrorBody, ErrorCode, MAX_LINE, PageView, Run, RunView, RunsView, TrajectoriesView, UsageView,
+};
 
 /// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.
 const MOST_BYTES: usize = MAX_LINE / 2;
@@ -154,7 +156,7 @@ fn bare(asks: Asks, cause: ErrorBody) -> Result<Value, ErrorBody> {
     match asks {
         Asks::Runs(runs) => {
             let views: Vec<RunView> = runs.into_iter().map(view).collect();
-            json(&serde_json::json!({ "runs": views }))
+            json(&RunsView { runs: views })
         }
         Asks::Run(run) => json(&view(*run)),
         _ => Err(cause),
@@ -167,7 +169,7 @@ fn with(store: &Store, asks: Asks, desk: &Desk, around: &Circumstances) -> Resul
     match asks {
         Asks::Runs(runs) => {
             let views = inquiry.runs(runs).map_err(|cause| cause.body())?;
-            json(&serde_json::json!({ "runs": views }))
+            json(&RunsView { runs: views })
         }
         Asks::Run(run) => {
             let views = inquiry.runs(vec![*run]).map_err(|cause| cause.body())?;
@@ -218,5 +220,5 @@ fn page(inquiry: &Inquiry<'_>, session: &str, skip: usize, limit: usize) -> Resu
         bytes += size;
         events.push(value);
     })?;
-    Ok(serde_json::json!({ "session": telling.view, "events": events, "more": more }))
+    json(&PageView { session: telling.view, events, more })
 }

@@ -4,15 +4,16 @@
 //! either is a reading like any other, and readings come one after the other.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::requests;
 use super::state::Daemon;
 use crate::base::{Diagnostic, HarnessName, State, nearest};
 use crate::loader::{Asked, Raised, UnitState, has_changed};
 use crate::supervisor::{Event, Ticket};
-use crate::wire::{ConfigState, ErrorBody, ErrorCode, HarnessView, ProjectView, Record, RegisteredProject};
+use crate::wire::{
+    Acted, ConfigState, ErrorBody, ErrorCode, ForgottenView, HarnessView, LoweredView, ProjectView,
+    ProjectsView, RaisedView, Record, RegisteredProject,
+};
 
 /// Who waits for a reading of the files.
 #[derive(Debug, Default)]
@@ -41,25 +42,16 @@ pub(super) struct Leaving {
     harnesses: Vec<HarnessName>,
 }
 
-/// What `ps` shows.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Shown {
-    projects: Vec<ProjectView>,
-    harnesses: Vec<HarnessView>,
-}
-
-impl Shown {
-    /// With what the files of registered projects say by now.
-    pub(super) fn compared(mut self, registered: &[RegisteredProject]) -> Self {
-        for project in &mut self.projects {
-            let row = registered.iter().find(|row| row.file == project.file && !project.listed);
-            let Some(row) = row else { continue };
-            project.changed_since_up = has_changed(row);
-            let own = self.harnesses.iter_mut().filter(|one| one.project == project.name);
-            own.for_each(|one| one.changed_since_up = Some(project.changed_since_up));
-        }
-        self
+/// What `ps` shows, with what the files of registered projects say by now.
+pub(super) fn compared(mut shown: ProjectsView, registered: &[RegisteredProject]) -> ProjectsView {
+    for project in &mut shown.projects {
+        let row = registered.iter().find(|row| row.file == project.file && !project.listed);
+        let Some(row) = row else { continue };
+        project.changed_since_up = has_changed(row);
+        let own = shown.harnesses.iter_mut().filter(|one| one.project == project.name);
+        own.for_each(|one| one.changed_since_up = Some(project.changed_since_up));
     }
+    shown
 }
 
 /// A project as people are shown it.
@@ -156,8 +148,7 @@ impl Daemon {
         };
         self.start_enabled(unit.name.as_deref());
         let harnesses: Vec<_> = self.views().into_iter().filter(|one| one.project == unit.name).collect();
-        let project = requests::json(&project_view(&unit));
-        self.reply(ticket, project.map(|project| json!({"project": project, "harnesses": harnesses})));
+        self.reply(ticket, requests::json(&RaisedView { project: project_view(&unit), harnesses }));
     }
 
     /// Starts what is enabled in a project and was stopped; one-shots have had their run.
@@ -180,12 +171,14 @@ impl Daemon {
     /// Tells who asked for it that a project is gone.
     pub(super) fn tell_lowered(&mut self, ticket: Ticket, leaving: Leaving) {
         let Leaving { name, file, harnesses } = leaving;
-        let become_of = |harness: HarnessName| -> Value {
-            let gone = self.supervisor.harness(&harness).is_none();
-            json!({"name": harness, "result": if gone { "stopped" } else { "stopping" }})
+        let become_of = |name: HarnessName| {
+            let gone = self.supervisor.harness(&name).is_none();
+            let result = if gone { "stopped" } else { "stopping" };
+            Acted { name, result: result.to_owned(), run: None }
         };
-        let harnesses: Vec<Value> = harnesses.into_iter().map(become_of).collect();
-        self.reply(ticket, Ok(json!({"project": {"name": name, "file": file}, "harnesses": harnesses})));
+        let harnesses = harnesses.into_iter().map(become_of).collect();
+        let project = ForgottenView { name, file: file.into_string() };
+        self.reply(ticket, requests::json(&LoweredView { project, harnesses }));
     }
 
     /// All harnesses, each with what was last seen of its project's file.
@@ -199,7 +192,7 @@ impl Daemon {
     }
 
     /// What `ps` shows: one project, or all.
-    pub(super) fn shown_projects(&self, file: Option<&str>) -> Shown {
+    pub(super) fn shown_projects(&self, file: Option<&str>) -> ProjectsView {
         let meant = |unit: &&UnitState| file.is_none_or(|file| unit.key == file);
         let units: Vec<&UnitState> = self.config.projects.iter().filter(meant).collect();
         let own = |view: &HarnessView| {
@@ -207,7 +200,7 @@ impl Daemon {
             all || units.iter().any(|unit| unit.name.is_some() && unit.name == view.project)
         };
         let harnesses = self.views().into_iter().filter(own).collect();
-        Shown { projects: units.into_iter().map(project_view).collect(), harnesses }
+        ProjectsView { projects: units.into_iter().map(project_view).collect(), harnesses }
     }
 }
 

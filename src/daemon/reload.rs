@@ -8,6 +8,7 @@ use camino::Utf8PathBuf;
 use tracing::{error, info, warn};
 
 use super::projects::Readers;
+use super::requests::json;
 use super::signals::tell_manager;
 use super::source::{not_taken, readable};
 use super::state::Daemon;
@@ -18,7 +19,7 @@ use crate::host::{memory, notify};
 use crate::loader::{Reading, Request, Selection};
 use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
-use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, ReloadView};
 
 impl Daemon {
     /// Asks a worker to read the files; `ticket` is told the result.
@@ -87,7 +88,7 @@ impl Daemon {
             self.put_in_force(configuration);
         }
         let told = refusal.map_or_else(
-            || Ok(serde_json::json!({"state": "ok", "diagnostics": self.config.diagnostics})),
+            || json(&ReloadView { state: ConfigState::Ok, diagnostics: self.config.diagnostics.clone() }),
             Err,
         );
         for ticket in readers.reloads {

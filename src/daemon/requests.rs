@@ -30,7 +30,7 @@ use serde_json::Value;
 use super::state::{Asker, Daemon};
 use crate::base::{self, HarnessName, Wall};
 use crate::supervisor::Ticket;
-use crate::wire::{self, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request};
+use crate::wire::{self, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome};
 
 /// What a verb answers at once; none: later, through its ticket.
 type Answer = Result<Option<Value>, ErrorBody>;
@@ -104,7 +104,7 @@ impl Daemon {
             Op::Usage { name, by, since } => {
                 usage::answer(self, asked, name.as_deref(), by.as_deref(), since.as_deref())
             }
-            Op::Subscribe => Ok(subscribe::answer(self, asked)),
+            Op::Subscribe => subscribe::answer(self, asked),
         }
     }
 
@@ -118,7 +118,7 @@ impl Daemon {
                 .help("run the client and the daemon of one version; restart the daemon after an upgrade"));
         }
         self.clients.greet(asked.client);
-        Ok(Some(serde_json::json!({"protocol": PROTOCOL, "version": ours})))
+        json(&Welcome { protocol: PROTOCOL, version: ours.to_owned() }).map(Some)
     }
 
     fn ticket_for(&mut self, asked: Asked) -> Ticket {

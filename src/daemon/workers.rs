@@ -17,7 +17,6 @@ use super::answers::{self, Answers};
 use super::effects::ends;
 use super::inquiries::{Asks, Desk, Fleet};
 use super::lost::closed;
-use super::projects::Shown;
 use super::sessions::Sought;
 use super::state::Daemon;
 use super::surveys::Wants;
@@ -31,7 +30,7 @@ use crate::launch::{Surroundings, workdir};
 use crate::loader::{Request, Selection};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Subject};
-use crate::wire::{HarnessView, PlannedFiring, Record, RegisteredProject, Run};
+use crate::wire::{HarnessView, PlannedFiring, ProjectsView, Record, RegisteredProject, Run};
 
 pub(super) use questions::Answer;
 use questions::Question;
@@ -130,7 +129,12 @@ impl Workers {
     }
 
     /// Tells of the harnesses of projects whether the files of these say something else by now.
-    pub(super) fn compare(&mut self, ticket: Ticket, shown: Shown, registered: Vec<RegisteredProject>) {
+    pub(super) fn compare(
+        &mut self,
+        ticket: Ticket,
+        shown: ProjectsView,
+        registered: Vec<RegisteredProject>,
+    ) {
         self.ask(Question::Compare { ticket, shown, registered });
     }
 

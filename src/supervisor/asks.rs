@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::message::{Effect, Ticket};
 use crate::base::{HarnessName, RunId};
-use crate::wire::ErrorBody;
+use crate::wire::{Acted, ErrorBody};
 
 /// The answer about one harness.
 pub(super) type Answer = Result<Value, ErrorBody>;
@@ -114,11 +114,5 @@ fn with_successes(mut error: ErrorBody, lines: &[Value]) -> ErrorBody {
 
 /// One line of an answer.
 pub(super) fn line(name: &HarnessName, result: &str, run: Option<RunId>) -> Value {
-    let mut line = Map::new();
-    line.insert("name".to_owned(), json!(name));
-    line.insert("result".to_owned(), json!(result));
-    if let Some(run) = run {
-        line.insert("run".to_owned(), json!(run));
-    }
-    Value::Object(line)
+    json!(Acted { name: name.clone(), result: result.to_owned(), run })
 }

@@ -2,10 +2,11 @@
 //!
 //! Invariant: what files cannot tell is `unknown`, never guessed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One adapter, for people and programs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentView {
     /// Its id.
     pub id: String,
@@ -18,7 +19,7 @@ pub struct AgentView {
 }
 
 /// What an agent supports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Supports {
     /// A one-shot with a prompt.
     pub prompt: bool,
@@ -58,7 +59,7 @@ pub struct Supports {
 }
 
 /// One agent as it is found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentState {
     /// What is known of its kind.
     #[serde(flatten)]
@@ -96,7 +97,7 @@ impl AgentState {
 }
 
 /// Whether somebody is logged in to an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Login {
     /// A file of a login is there.
@@ -106,7 +107,7 @@ pub enum Login {
 }
 
 /// How long an agent keeps its transcripts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetentionView {
     /// The agent's own settings.
     pub file: String,
@@ -124,7 +125,7 @@ pub struct RetentionView {
 }
 
 /// What `agents` shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsView {
     /// In whose environment they were looked for.
     pub judged_by: Judge,
@@ -133,7 +134,7 @@ pub struct AgentsView {
 }
 
 /// In whose environment something was judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Judge {
     /// In the daemon's: what its runs will find.

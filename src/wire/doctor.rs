@@ -1,11 +1,12 @@
 //! What `doctor` finds.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Judge;
 
 /// What `doctor` shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorView {
     /// In whose environment it was judged.
     pub judged_by: Judge,
@@ -14,7 +15,7 @@ pub struct DoctorView {
 }
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Section {
     /// What it is.
     pub name: String,
@@ -23,7 +24,7 @@ pub struct Section {
 }
 
 /// One thing that was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// How grave it is.
     pub level: Level,
@@ -35,7 +36,7 @@ pub struct Finding {
 }
 
 /// How grave a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// A fact.

@@ -1,5 +1,6 @@
 //! What subscribers are told (LIF-10).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::trail::Usage;
@@ -7,7 +8,7 @@ use super::view::Run;
 use crate::base::{HarnessName, RunId, State, Wall};
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
     /// A harness went from one state to another.
@@ -60,7 +61,7 @@ pub enum EventKind {
 }
 
 /// What an agent did, without what was said: no text, no arguments, no targets (CTL-12).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrajectoryEvent {
     /// The harness.
     pub harness: HarnessName,
@@ -94,7 +95,7 @@ pub struct TrajectoryEvent {
 }
 
 /// One event: a line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Rises by one with each event of a daemon.
     pub seq: u64,

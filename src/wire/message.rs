@@ -1,5 +1,6 @@
 //! Requests and replies.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -11,7 +12,7 @@ use crate::base::nearest;
 pub const PROTOCOL: u32 = 1;
 
 /// What a client asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Op {
     /// The first request of a connection: which protocol the client speaks.
@@ -206,7 +207,7 @@ pub struct Request {
 }
 
 /// The answer to `hello`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Welcome {
     /// The daemon's [`PROTOCOL`].
     pub protocol: u32,
@@ -215,7 +216,7 @@ pub struct Welcome {
 }
 
 /// The stable names of failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// No harness has that name.
@@ -267,7 +268,7 @@ pub enum ErrorCode {
 }
 
 /// A failure as clients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Error)]
 #[error("{message}")]
 pub struct ErrorBody {
     /// To be matched on.
@@ -304,7 +305,7 @@ impl ErrorBody {
 }
 
 /// One reply: a line, `{"id":…,"ok":…}` or `{"id":…,"error":…}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reply {
     /// The request's id.
     pub id: u64,

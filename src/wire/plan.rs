@@ -1,5 +1,6 @@
 //! What a start would do, and what becomes of skills in a target (RUN-6, SKL-13).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::message::ErrorBody;
@@ -7,7 +8,7 @@ use super::view::ShadowedSkill;
 use crate::base::{HarnessName, Wall};
 
 /// What becomes of the names in a target, each list by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillChanges {
     /// They are copied or replaced.
     pub written: Vec<String>,
@@ -20,7 +21,7 @@ pub struct SkillChanges {
 }
 
 /// What a projection does, or would do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectionView {
     /// Where the copies go.
     pub target: String,
@@ -36,7 +37,7 @@ pub struct ProjectionView {
 }
 
 /// A skill that won over others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shadowing {
     /// Its name.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct Shadowing {
 }
 
 /// What `skills sync` did, or would do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncView {
     /// The harness.
     pub harness: HarnessName,
@@ -63,7 +64,7 @@ pub struct SyncView {
 }
 
 /// Whose environment a plan was made in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Planner {
     /// The daemon's: what it would start.
@@ -73,7 +74,7 @@ pub enum Planner {
 }
 
 /// What would happen at the next start of a harness.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanView {
     /// The harness.
     pub harness: HarnessName,
@@ -94,7 +95,7 @@ impl PlanView {
 }
 
 /// The start, or why there would be none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PlannedStart {
     /// It would be refused.
@@ -107,7 +108,7 @@ pub enum PlannedStart {
 }
 
 /// What a start would execute, and with what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
     /// The program's file.
     pub program: String,
@@ -133,7 +134,7 @@ pub struct Execution {
 }
 
 /// What a process reads on its standard input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlannedInput {
     /// Nothing.
@@ -145,7 +146,7 @@ pub enum PlannedInput {
 }
 
 /// In which session a run works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlannedSession {
     /// In a new one.
@@ -155,7 +156,7 @@ pub enum PlannedSession {
 }
 
 /// A firing to come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedFiring {
     /// The slot.
     pub at: Wall,

@@ -41,8 +41,8 @@ impl Kind {
     }
 }
 
-struct Field {
-    name: &'static str,
+pub(super) struct Field {
+    pub(super) name: &'static str,
     kind: Kind,
     needed: bool,
 }
@@ -71,7 +71,7 @@ const USE_PROFILE: &[Field] =
     &[needed("name", Kind::Text), optional("exclusive", Kind::Flag), optional("wait", Kind::Flag)];
 
 /// Every op with its fields; a test compares it with what [`Op`] reads.
-const OPS: &[(&str, &[Field])] = &[
+pub(super) const OPS: &[(&str, &[Field])] = &[
     ("hello", &[needed("protocol", Kind::Count), needed("version", Kind::Text)]),
     ("status", &[]),
     ("list", &[]),

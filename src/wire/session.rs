@@ -1,5 +1,8 @@
 //! Which session of a harness is meant, as a client says it.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,6 +14,20 @@ pub enum Which {
     Last,
     /// One of its own: its id in `trajectories`, a beginning of that, or the agent's own id.
     Session(String),
+}
+
+impl JsonSchema for Which {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Which".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"anyOf": [{"const": true}, {"type": "string", "minLength": 1}]})
+    }
 }
 
 impl From<Which> for Value {

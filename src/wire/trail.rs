@@ -1,5 +1,6 @@
 //! Where a run's transcripts lie, which of them are its own, and what they cost.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::words;
@@ -23,7 +24,7 @@ words! {
 }
 
 /// A place that an agent keeps its transcripts in.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct StorePlace {
     /// The directory or database, absolute; as far as it exists without symbolic links.
     pub path: String,
@@ -36,7 +37,7 @@ pub struct StorePlace {
 }
 
 /// Where the transcripts of a run are to be found: what is known when it starts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Trail {
     /// The format of its transcripts; none: the adapter knows none (`generic` may write any).
@@ -51,7 +52,7 @@ pub struct Trail {
 }
 
 /// A session of a run, as `show` tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSession {
     /// The opaque id that `trajectory` takes.
     pub id: String,
@@ -60,7 +61,7 @@ pub struct RunSession {
 }
 
 /// A sum of model calls (USE-1).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Tokens of the whole prompt side.
     pub input: u64,

@@ -1,5 +1,6 @@
 //! What is told of trajectories and of what they used (TRJ-7, USE-5).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::trail::{Evidence, RunSession, Usage};
@@ -31,7 +32,7 @@ words! {
 }
 
 /// The session that a session comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ParentView {
     /// Its opaque id.
     pub id: String,
@@ -42,7 +43,7 @@ pub struct ParentView {
 }
 
 /// A session of a run, or the log of a run whose agent keeps no sessions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrajectoryView {
     /// What `trajectory` takes.
     pub id: String,
@@ -78,7 +79,7 @@ pub struct TrajectoryView {
 }
 
 /// A session that several can have written: it is nobody's (COR-5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExcludedView {
     /// The agent's own id.
     pub native_id: String,
@@ -92,7 +93,7 @@ pub struct ExcludedView {
 }
 
 /// What `trajectories` shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrajectoriesView {
     /// The newest first.
     pub trajectories: Vec<TrajectoryView>,
@@ -103,7 +104,7 @@ pub struct TrajectoriesView {
 }
 
 /// What a row of usage is the sum of; what does not apply, or is not known, is absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct UsageKey {
     /// The harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +124,7 @@ pub struct UsageKey {
 }
 
 /// A row of usage.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsageRow {
     /// Of what.
     pub key: UsageKey,
@@ -133,7 +134,7 @@ pub struct UsageRow {
 }
 
 /// What `usage` shows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsageView {
     /// In the order of their keys.
     pub rows: Vec<UsageRow>,
@@ -142,7 +143,7 @@ pub struct UsageView {
 }
 
 /// A run with what its agent's transcripts tell of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunView {
     /// Its record.
     #[serde(flatten)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use super::project::ProjectView;
 use crate::base::{HarnessName, Outcome, RunId, State, Trigger, Wall};
 
 /// A skill that was in force during a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSkill {
     /// Its directory's name.
     pub name: String,
@@ -20,7 +21,7 @@ pub struct RunSkill {
 }
 
 /// Slots that were missed one after the other (SCH-11).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stretch {
     /// The first of them.
     pub first: Wall,
@@ -31,7 +32,7 @@ pub struct Stretch {
 }
 
 /// One run: a start, or a slot that was not run (RUN-1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its id; ids sort by time.
     pub id: RunId,
@@ -153,7 +154,7 @@ impl Run {
 }
 
 /// Why a harness waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitingReason {
     /// For its restart delay.
@@ -169,7 +170,7 @@ pub enum WaitingReason {
 }
 
 /// What a harness waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waiting {
     /// Why.
     pub reason: WaitingReason,
@@ -179,7 +180,7 @@ pub struct Waiting {
 }
 
 /// One harness as `list` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HarnessView {
     /// Its full name.
     pub name: HarnessName,
@@ -225,7 +226,7 @@ pub struct HarnessView {
 }
 
 /// Where a harness is declared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// The file.
     pub file: String,
@@ -234,7 +235,7 @@ pub struct Source {
 }
 
 /// One harness as `describe` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
     /// As `list` shows it.
     #[serde(flatten)]
@@ -250,7 +251,7 @@ pub struct Description {
 }
 
 /// Who contributes a skill root, lowest precedence first (SKL-2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkillRank {
     /// The adapter's defaults.
@@ -264,7 +265,7 @@ pub enum SkillRank {
 }
 
 /// What became of a root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootState {
     /// It was read.
@@ -280,7 +281,7 @@ pub enum RootState {
 }
 
 /// One root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RootView {
     /// Absolute path.
     pub path: String,
@@ -291,7 +292,7 @@ pub struct RootView {
 }
 
 /// What became of a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkillState {
     /// The target holds it as it is now.
@@ -307,7 +308,7 @@ pub enum SkillState {
 }
 
 /// A copy of a skill that did not win.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShadowedSkill {
     /// Its directory.
     pub source: String,
@@ -316,7 +317,7 @@ pub struct ShadowedSkill {
 }
 
 /// One merged skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillView {
     /// Its directory's name.
     pub name: String,
@@ -333,7 +334,7 @@ pub struct SkillView {
 }
 
 /// A copy that the agent would find by itself (SKL-14).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NativeSkillView {
     /// Its directory's name.
     pub name: String,
@@ -346,7 +347,7 @@ pub struct NativeSkillView {
 }
 
 /// The skills of one harness.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsView {
     /// The harness.
     pub harness: HarnessName,
@@ -368,7 +369,7 @@ pub struct SkillsView {
 }
 
 /// The next firings of an expression.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FiringsView {
     /// The expression.
     pub expression: String,
@@ -379,7 +380,7 @@ pub struct FiringsView {
 }
 
 /// Whether the last configuration was accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfigState {
     /// It is in force.
@@ -389,7 +390,7 @@ pub enum ConfigState {
 }
 
 /// The configuration as `status` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigView {
     /// The files.
     pub files: Vec<String>,
@@ -400,7 +401,7 @@ pub struct ConfigView {
 }
 
 /// A harness that somebody should look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attention {
     /// Which.
     pub harness: HarnessName,
@@ -409,7 +410,7 @@ pub struct Attention {
 }
 
 /// What `status` shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusView {
     /// The daemon's version.
     pub version: String,

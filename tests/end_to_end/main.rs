@@ -5,6 +5,8 @@
 mod agents;
 mod audit;
 mod bad_input;
+#[path = "../schemas/checker.rs"]
+mod checker;
 mod checks;
 mod contained;
 mod control;
@@ -22,6 +24,7 @@ mod planning;
 mod pre_commit;
 mod profiles;
 mod projects;
+mod protocol_schema;
 mod receipts;
 mod records;
 mod reexec;

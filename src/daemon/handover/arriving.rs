@@ -19,6 +19,7 @@ use crate::daemon::effects::Start;
 use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
 use crate::daemon::reload::watcher_of;
+use crate::daemon::requests::json;
 use crate::daemon::state::{Asker, Daemon, Live, Main};
 use crate::host::console::Console;
 use crate::host::handover::inherit;
@@ -29,6 +30,7 @@ use crate::host::{clock, entropy, handover, signals};
 use crate::loader::{InForce, Reading, Request, read_units};
 use crate::store::Store;
 use crate::supervisor::{Effect, Event, Remembered, Supervisor};
+use crate::wire::SuccessorView;
 
 /// A daemon that goes on where its predecessor left off, if there was one.
 pub(in crate::daemon) fn arrive(
@@ -158,9 +160,9 @@ impl Daemon {
             // It was valid a moment ago, or this program would not have been executed.
             error!("the configuration has errors: what runs goes on; mend it and reload");
         }
-        let answer = serde_json::json!({"version": version(), "before": document.head.version});
+        let answer = SuccessorView { version: version().to_owned(), before: document.head.version.clone() };
         for ticket in document.asked {
-            self.reply(ticket, Ok(answer.clone()));
+            self.reply(ticket, json(&answer));
         }
         if document.reload {
             self.reload(None);

@@ -1,9 +1,9 @@
 //! `list`: all harnesses.
 
-use super::Answer;
+use super::{Answer, json};
 use crate::daemon::state::Daemon;
+use crate::wire::HarnessesView;
 
 pub(super) fn answer(daemon: &Daemon) -> Answer {
-    let views = daemon.views();
-    Ok(Some(serde_json::json!({ "harnesses": views })))
+    json(&HarnessesView { harnesses: daemon.views() }).map(Some)
 }

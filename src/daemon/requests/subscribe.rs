@@ -1,11 +1,10 @@
 //! `subscribe`: events from now on.
 
-use serde_json::Value;
-
-use super::Asked;
+use super::{Answer, Asked, json};
 use crate::daemon::state::Daemon;
+use crate::wire::SubscribedView;
 
-pub(super) fn answer(daemon: &mut Daemon, asked: Asked) -> Option<Value> {
+pub(super) fn answer(daemon: &mut Daemon, asked: Asked) -> Answer {
     daemon.clients.subscribe(asked.client);
-    Some(serde_json::json!({"subscribed": true}))
+    json(&SubscribedView { subscribed: true }).map(Some)
 }

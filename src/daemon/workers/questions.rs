@@ -13,7 +13,7 @@ use crate::base::{HarnessName, RunId, Wall};
 use crate::config::{Harness, definition_json};
 use crate::daemon::inquiries::{self, Asks, Desk, Fleet};
 use crate::daemon::lost::end_stale;
-use crate::daemon::projects::Shown;
+use crate::daemon::projects::compared;
 use crate::daemon::recording::sweep;
 use crate::daemon::requests::json;
 use crate::daemon::sessions::{Sought, find, plan_next, prepare_in};
@@ -31,8 +31,8 @@ use crate::loader::{self, Reading, Request, Selection, read_units};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
 use crate::wire::{
-    Description, ErrorBody, ErrorCode, HarnessView, PlanView, PlannedFiring, Planner, RegisteredProject, Run,
-    Source,
+    Description, ErrorBody, ErrorCode, HarnessView, PlanView, PlannedFiring, Planner, ProjectsView,
+    RegisteredProject, Run, Source,
 };
 
 /// What a worker is asked.
@@ -63,7 +63,7 @@ pub(super) enum Question {
     },
     Compare {
         ticket: Ticket,
-        shown: Shown,
+        shown: ProjectsView,
         registered: Vec<RegisteredProject>,
     },
     Sweep {
@@ -217,7 +217,7 @@ impl Question {
                 Answer::Loaded(Ok(Box::new(reading)))
             }
             Self::Compare { ticket, shown, registered } => {
-                Answer::Told { ticket, result: json(&shown.compared(&registered)) }
+                Answer::Told { ticket, result: json(&compared(shown, &registered)) }
             }
             Self::Sweep { state, elsewhere, before } => Answer::Swept(sweep(&state, &elsewhere, before)),
             Self::Skills { ticket, harness, around } => {
