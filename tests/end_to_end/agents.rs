@@ -156,7 +156,8 @@ fn doctor_names_the_source_of_each_setting() {
         "max_attempts = 7 (HARNESSD_MAX_ATTEMPTS)".to_owned(),
         "backoff_max = 1m ([daemon])".to_owned(),
         "skill_max_files = 4096 (built-in)".to_owned(),
-        "skill_max_bytes = 256.0 MiB (built-in)".to_owned(),
+        "skill_max_bytes = 256 MiB (built-in)".to_owned(),
+        "projects = not set (built-in)".to_owned(),
         "max_parallel_runs = not set (built-in)".to_owned(),
     ];
     let settings = settings.map(|text| pair("note", text));
