@@ -68,16 +68,21 @@ pub(super) fn neighbours(
 /// contents only one gets its own, and each sees what only the other wants (SKL-8). Files that are accepted
 /// apart from each other cannot refuse one another: across them it is a warning.
 fn shared_skills(harnesses: &Harnesses, declared: &Declarations<'_>, home: &Utf8Path) -> Vec<Diagnostic> {
-    let mut first: BTreeMap<Utf8PathBuf, &Harness> = BTreeMap::new();
+    // The first harness of each unit.
+    let mut firsts: BTreeMap<Utf8PathBuf, Vec<&Harness>> = BTreeMap::new();
     let mut found = Vec::new();
     for harness in harnesses.values() {
         let facts = harness.adapter.skill_facts(&harness.env, home);
         let Some(TargetKind::Shared { dir }) = facts.target else { continue };
         let target = harness.workdir.as_deref().unwrap_or(home).join(dir);
-        let earlier = *first.entry(target.clone()).or_insert(harness);
-        if wanted(earlier) == wanted(harness) {
-            continue;
+        let firsts = firsts.entry(target.clone()).or_default();
+        let is_own = |one: &&&Harness| one.name.project() == harness.name.project();
+        let differing = || firsts.iter().filter(|one| wanted(one) != wanted(harness));
+        let earlier = differing().find(is_own).or(differing().next()).copied();
+        if !firsts.iter().any(|one| is_own(&one)) {
+            firsts.push(harness);
         }
+        let Some(earlier) = earlier else { continue };
         let (Some(here), Some(there)) = (of(declared, harness), of(declared, earlier)) else { continue };
         let message = format!(
             "harnesses `{}` and `{}` put different skills into `{target}`",
