@@ -14,7 +14,7 @@ use std::sync::Arc;
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono_tz::Tz;
 
-use crate::base::{Diagnostic, HarnessName, Sources};
+use crate::base::{Diagnostic, Place, Sources};
 
 mod checks;
 mod codes;
@@ -63,6 +63,8 @@ use load::Context;
 
 /// The code of a file that cannot be read.
 pub const UNREADABLE: &str = codes::UNREADABLE;
+/// The code of a project whose name another one has.
+pub const DUPLICATE_PROJECT: &str = codes::DUPLICATE_PROJECT;
 
 /// Who may write a file, and so what it may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -141,10 +143,11 @@ pub struct Surroundings {
 pub struct Loaded {
     /// The configuration; none if there is any error.
     pub configuration: Option<Configuration>,
-    /// Every harness with which nothing is wrong, whatever is wrong beside it.
-    pub sound: BTreeMap<HarnessName, Arc<Harness>>,
-    /// The projects whose files could be parsed, in the order of the files.
-    pub projects: Vec<(Utf8PathBuf, Project)>,
+    /// Every harness with which nothing is wrong, whatever is wrong beside it; of two projects of one name those
+    /// of both.
+    pub sound: Vec<Arc<Harness>>,
+    /// The projects whose files could be parsed, in the order of the files; where each says its name.
+    pub projects: Vec<(Place, Project)>,
     /// The daemon's settings, as far as they can be told: a single value that is right survives
     /// the mistakes around it, so that a broken file does not move the state directory.
     pub settings: DaemonSettings,
@@ -160,8 +163,7 @@ impl Loaded {
     /// Gives a file another name wherever it is pointed at.
     pub fn rename(&mut self, from: &Utf8Path, to: &Utf8Path) {
         for one in &mut self.diagnostics {
-            let related = one.related.iter_mut().map(|other| &mut other.place);
-            for place in related.chain([&mut one.place]).filter(|place| place.file == from) {
+            for place in one.places_mut().filter(|place| place.file == from) {
                 to.clone_into(&mut place.file);
             }
         }

@@ -176,6 +176,11 @@ impl Supervisor {
         self.slots.keys()
     }
 
+    /// The definitions of all harnesses that no reload has removed.
+    pub fn present(&self) -> impl Iterator<Item = &Arc<Harness>> {
+        self.slots.values().filter(|slot| !slot.removed).map(|slot| &slot.harness)
+    }
+
     /// Whether the daemon may go: it was told to, and no run is alive or being launched.
     #[must_use]
     pub fn idle(&self) -> bool {

@@ -103,6 +103,11 @@ impl Diagnostic {
         self
     }
 
+    /// Every place that it points at.
+    pub fn places_mut(&mut self) -> impl Iterator<Item = &mut Place> {
+        self.related.iter_mut().map(|other| &mut other.place).chain([&mut self.place])
+    }
+
     /// Adds another place.
     #[must_use]
     pub fn related(mut self, place: Place, message: impl Into<String>) -> Self {

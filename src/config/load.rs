@@ -98,11 +98,14 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         .flat_map(|(_, one)| one.skill_paths.clone())
         .collect();
     let mut harnesses: BTreeMap<HarnessName, Arc<Harness>> = BTreeMap::new();
+    let mut sound = Vec::new();
     let mut declared: BTreeMap<(Option<&str>, &str), Declaration> = BTreeMap::new();
     for (at, shared) in &all {
         for local in names(shared, *at, &mut found) {
             let (made, wrong) = harness(shared, local, &global_roots, &context);
             found.extend(wrong.into_iter().map(|one| (*at, one)));
+            let made = made.map(Arc::new);
+            sound.extend(made.clone());
             let project = shared.project.as_ref().map(|project| project.name.as_str());
             let declaration = Declaration::of(shared.file, local);
             if let Some(first) = declared.get(&(project, local)) {
@@ -112,12 +115,11 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
                 continue;
             }
             declared.insert((project, local), declaration);
-            harnesses.extend(made.map(|made| (made.name.clone(), Arc::new(made))));
+            harnesses.extend(made.map(|made| (made.name.clone(), made)));
         }
     }
     found.extend(project_clashes(&all));
-    let projects =
-        all.iter().filter_map(|(_, one)| Some((one.file.file.clone(), one.project.clone()?))).collect();
+    let projects = all.iter().filter_map(|(_, one)| Some((name_place(one), one.project.clone()?))).collect();
     found.extend(neighbours(&harnesses, &declared, inputs, &surroundings.home));
     let (daemon, told) = daemon_of(&files, surroundings, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
@@ -147,7 +149,6 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     let diagnostics: Vec<Diagnostic> = found.into_iter().map(|(_, one)| one).collect();
     let failed = diagnostics.iter().any(|one| one.severity == Severity::Error);
     let files: Vec<Utf8PathBuf> = inputs.iter().map(|input| input.file.clone()).collect();
-    let sound = harnesses.clone();
     let configuration = (!failed).then_some(Configuration {
         daemon,
         harnesses,
@@ -225,14 +226,18 @@ fn project_clashes(all: &[(usize, Shared<'_>)]) -> Found {
             first.insert(&project.name, shared);
             continue;
         };
-        let place = |shared: &Shared<'_>| match shared.file.node(&["project", "name"]) {
-            Some(_) => shared.file.value(&["project", "name"]),
-            None => Place { file: shared.file.file.clone(), span: None },
-        };
         let Some(other) = &earlier.project else { continue };
-        found.push((*at, project_clash(project, place(shared), other, place(earlier))));
+        found.push((*at, project_clash(project, name_place(shared), other, name_place(earlier))));
     }
     found
+}
+
+/// Where a project says its name, else its file.
+fn name_place(shared: &Shared<'_>) -> Place {
+    match shared.file.node(&["project", "name"]) {
+        Some(_) => shared.file.value(&["project", "name"]),
+        None => Place { file: shared.file.file.clone(), span: None },
+    }
 }
 
 fn daemon_of(

@@ -15,6 +15,7 @@ use super::errands::Errands;
 use super::error::DaemonError;
 use super::following::Following;
 use super::parking::Parking;
+use super::projects::Lost;
 use super::source::{loop_error, readable};
 use super::state::{ConfigStatus, Daemon};
 use super::versions::Versions;
@@ -126,13 +127,14 @@ pub(super) fn assemble(
             in_force: InForce::default(),
             registered: Vec::new(),
             projects: Vec::new(),
+            lost: Lost::default(),
             watched: Vec::new(),
         },
         removed: Vec::new(),
         options: options.clone(),
         restart_needed: Vec::new(),
         reload_running: None,
-        reload_next: None,
+        reload_next: VecDeque::new(),
         watcher: None,
         listener: None,
         signals: Signals::install().map_err(DaemonError::system("signals"))?,

@@ -1,13 +1,17 @@
 //! The projects whose harnesses are the daemon's: registering and forgetting them (CFG-5).
 //!
-//! Invariant: a project is registered when its text was accepted, and forgotten at once; what follows from
-//! either is a reading like any other, and readings come one after the other.
+//! Invariant: a project is registered when its text was accepted, and forgotten when the reading without it
+//! begins; readings come one after the other, and what is asked of one project in the order in which it was.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::requests;
-use super::state::Daemon;
+use super::state::{ConfigStatus, Daemon};
 use crate::base::{Diagnostic, HarnessName, State, nearest};
+use crate::config::Configuration;
 use crate::loader::{Asked, Raised, UnitState, has_changed};
 use crate::supervisor::{Event, Ticket};
 use crate::wire::{
@@ -27,6 +31,12 @@ pub(super) struct Readers {
 }
 
 impl Readers {
+    /// Whether one reading serves both: of a project that is to come and to go only the later counts.
+    pub(super) const fn may_join(&self, later: &Self) -> bool {
+        let (comes, goes) = (!self.ups.is_empty(), !self.downs.is_empty());
+        (!comes || later.downs.is_empty()) && (!goes || later.ups.is_empty())
+    }
+
     pub(super) fn join(&mut self, other: Self) {
         self.reloads.extend(other.reloads);
         self.ups.extend(other.ups);
@@ -40,6 +50,23 @@ pub(super) struct Leaving {
     name: String,
     file: Utf8PathBuf,
     harnesses: Vec<HarnessName>,
+}
+
+/// What was in force before a re-execution and is refused since: the fleet has what is left of it, which goes on
+/// until its files are mended.
+#[derive(Debug, Default)]
+pub(super) struct Lost {
+    /// Whether that is the global unit.
+    pub(super) global: bool,
+    /// The names of projects by their files.
+    pub(super) projects: BTreeMap<Utf8PathBuf, String>,
+}
+
+impl Lost {
+    /// Whether a harness is one of those.
+    fn has(&self, harness: &HarnessName) -> bool {
+        harness.project().map_or(self.global, |name| self.projects.values().any(|lost| lost == name))
+    }
 }
 
 /// What `ps` shows, with what the files of registered projects say by now.
@@ -112,15 +139,25 @@ impl Daemon {
         Err(ErrorBody::new(ErrorCode::UnknownProject, message).help(help))
     }
 
-    /// Forgets a registered project; its harnesses are stopped by the reading that follows.
-    pub(super) fn lower(&mut self, ticket: Ticket, file: &Utf8Path) {
-        self.config.registered.retain(|row| row.file != file);
-        self.commit(vec![Record::ProjectDown { file: file.to_owned() }]);
-        let unit = self.config.projects.iter().find(|unit| unit.key == file);
-        let name = unit.and_then(|unit| unit.name.clone()).unwrap_or_default();
-        let harnesses = self.supervisor.names().filter(|one| one.project() == Some(&name)).cloned().collect();
-        let leaving = Leaving { name, file: file.to_owned(), harnesses };
+    /// Has a registered project forgotten.
+    pub(super) fn lower(&mut self, ticket: Ticket, file: Utf8PathBuf) {
+        let row = self.config.registered.iter().find(|row| row.file == file);
+        let name = row.map(|row| row.name.clone()).unwrap_or_default();
+        let leaving = Leaving { name, file, harnesses: Vec::new() };
         self.read_for(Readers { downs: vec![(ticket, leaving)], ..Readers::default() });
+    }
+
+    /// Forgets a registered project; its harnesses are stopped by the reading that follows.
+    pub(super) fn leave(&mut self, leaving: &mut Leaving) {
+        let Leaving { name, file, harnesses } = leaving;
+        let unit = self.config.projects.iter().find(|unit| unit.key == *file);
+        if let Some(known) = unit.and_then(|unit| unit.name.as_ref()) {
+            name.clone_from(known);
+        }
+        let own = |one: &&HarnessName| one.project() == Some(name.as_str());
+        *harnesses = self.supervisor.names().filter(own).cloned().collect();
+        self.config.registered.retain(|row| row.file != *file);
+        self.commit(vec![Record::ProjectDown { file: file.clone() }]);
     }
 
     /// Keeps the texts that were accepted.
@@ -133,6 +170,24 @@ impl Daemon {
         self.config.registered.retain(|old| rows.iter().all(|row| row.file != old.file));
         self.config.registered.extend(rows.iter().cloned());
         self.commit(rows.into_iter().map(Record::ProjectUp).collect());
+    }
+
+    /// Lets what is lost go on beside what is in force; what was found again, or is to be no more, is not lost.
+    pub(super) fn with_lost(&mut self, mut configuration: Configuration) -> Configuration {
+        let ConfigStatus { in_force, projects, lost, .. } = &mut self.config;
+        lost.global &= !in_force.has_global();
+        // Without the global file nobody knows which projects it lists.
+        let unknown = lost.global;
+        let is_lost = |key: &Utf8PathBuf| match projects.iter().find(|unit| unit.key == *key) {
+            Some(unit) => !unit.in_force,
+            None => unknown,
+        };
+        lost.projects.retain(|key, _| is_lost(key));
+        let left = self.supervisor.present().filter(|harness| self.config.lost.has(&harness.name));
+        for harness in left {
+            configuration.harnesses.entry(harness.name.clone()).or_insert_with(|| Arc::clone(harness));
+        }
+        configuration
     }
 
     /// Tells who asked for it what became of a project.

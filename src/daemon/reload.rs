@@ -30,14 +30,19 @@ impl Daemon {
     /// Asks a worker to read the files, at once or when it has done so for others.
     pub(super) fn read_for(&mut self, readers: Readers) {
         tell_manager(notify::reloading());
-        match (&self.reload_running, &mut self.reload_next) {
-            (None, _) => self.begin_reading(readers),
-            (Some(_), Some(next)) => next.join(readers),
-            (Some(_), next @ None) => *next = Some(readers),
+        if self.reload_running.is_none() {
+            return self.begin_reading(readers);
+        }
+        match self.reload_next.back_mut().filter(|next| next.may_join(&readers)) {
+            Some(next) => next.join(readers),
+            None => self.reload_next.push_back(readers),
         }
     }
 
-    fn begin_reading(&mut self, readers: Readers) {
+    fn begin_reading(&mut self, mut readers: Readers) {
+        for (_, leaving) in &mut readers.downs {
+            self.leave(leaving);
+        }
         let raise = readers.ups.iter().map(|(_, file)| file.clone()).collect();
         self.reload_running = Some(readers);
         self.workers.load(self.request(raise), Arc::clone(&self.around));
@@ -54,7 +59,8 @@ impl Daemon {
 
     /// Applies what was read; of what is refused the last good definition stays in force.
     pub(super) fn loaded(&mut self, read: Result<Reading, String>) {
-        let readers = self.reload_running.take().unwrap_or_default();
+        // It goes on until it is applied: a reading that this asks for comes after those that wait.
+        let readers = self.reload_running.replace(Readers::default()).unwrap_or_default();
         match read {
             Ok(reading) => self.apply(reading, readers),
             Err(trouble) => {
@@ -67,9 +73,10 @@ impl Daemon {
                 }
             }
         }
+        self.reload_running = None;
         memory::trim();
         tell_manager(notify::ready("running"));
-        if let Some(next) = self.reload_next.take() {
+        if let Some(next) = self.reload_next.pop_front() {
             self.begin_reading(next);
         }
     }
@@ -83,7 +90,8 @@ impl Daemon {
         }
         let refusal = (!accepted).then(|| rejection(&reading));
         let (global_accepted, asked) = (reading.global_accepted, reading.asked.clone());
-        let configuration = Arc::new(self.take_in(reading));
+        let configuration = self.take_in(reading);
+        let configuration = Arc::new(self.with_lost(configuration));
         if global_accepted || !self.supervisor.agrees_with(&configuration) {
             self.put_in_force(configuration);
         }

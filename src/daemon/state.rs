@@ -19,7 +19,7 @@ use super::handover::Handover;
 use super::inquiries::Waiting;
 use super::output::Output;
 use super::parking::Parking;
-use super::projects::Readers;
+use super::projects::{Lost, Readers};
 use super::surveys::Survey;
 use super::versions::Versions;
 use super::workers::Workers;
@@ -96,6 +96,8 @@ pub(super) struct ConfigStatus {
     pub(super) registered: Vec<RegisteredProject>,
     /// All projects as they were last read.
     pub(super) projects: Vec<UnitState>,
+    /// What a predecessor had in force and this daemon could not read yet.
+    pub(super) lost: Lost,
     /// The files whose change is noticed.
     pub(super) watched: Vec<Utf8PathBuf>,
 }
@@ -167,8 +169,9 @@ pub(super) struct Daemon {
     pub(super) config: ConfigStatus,
     /// Who waits for the reading in progress.
     pub(super) reload_running: Option<Readers>,
-    /// Who asked after it had begun: the files are read once more for them.
-    pub(super) reload_next: Option<Readers>,
+    /// Who asked after it had begun: the files are read once more for them, and again for whoever could not
+    /// be told of what the others asked for, in the order in which they came.
+    pub(super) reload_next: VecDeque<Readers>,
     pub(super) watcher: Option<Watcher>,
     pub(super) signals: Signals,
     pub(super) listener: Option<Listener>,

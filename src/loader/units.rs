@@ -11,11 +11,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{Selection, check, inputs, nothing, read, unreadable};
 use crate::base::{Diagnostic, HarnessName, Place, Severity, Sources, Wall};
 use crate::config::{
-    Configuration, DaemonSettings, FILE_NAME, FileKind, Harness, Input, Loaded, Project, project_clash,
+    Configuration, DUPLICATE_PROJECT, DaemonSettings, FILE_NAME, FileKind, Harness, Input, Loaded, Project,
     text_hash,
 };
 use crate::host::files;
 use crate::wire::RegisteredProject;
+
+mod judge;
+
+use judge::Projects;
 
 /// What is to be read.
 #[derive(Debug, Clone)]
@@ -197,7 +201,13 @@ fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap
             let own = |one: &&Diagnostic| !candidates.iter().any(|unit| unit.is_to_blame(one, &above));
             diagnostics = together.diagnostics.iter().filter(own).cloned().collect();
         }
-        sources.extend(std::mem::take(&mut together.sources));
+        // Of a refused global unit other texts are in force than its diagnostics point into.
+        let told = std::mem::replace(&mut sources, std::mem::take(&mut together.sources));
+        sources.extend(told);
+        if !global_accepted {
+            let places = together.diagnostics.iter_mut().flat_map(Diagnostic::places_mut);
+            places.filter(|place| is_of(&above, &place.file)).for_each(|place| place.span = None);
+        }
         projects.judge(candidates, &together, &above, now);
     }
     diagnostics.append(&mut projects.diagnostics);
@@ -235,10 +245,13 @@ impl Candidate {
     /// Whether a mistake is this project's: one in its file, or an error in the global unit that it brings about.
     fn is_to_blame(&self, one: &Diagnostic, global: &[Input]) -> bool {
         let here = |place: &Place| place.file == self.state.file;
-        let above = || global.iter().any(|input| input.file == one.place.file);
         let brought = || one.related.iter().any(|other| here(&other.place));
-        here(&one.place) || (one.severity == Severity::Error && above() && brought())
+        here(&one.place) || (one.severity == Severity::Error && is_of(global, &one.place.file) && brought())
     }
+}
+
+fn is_of(unit: &[Input], file: &Utf8Path) -> bool {
+    unit.iter().any(|input| input.file == file)
 }
 
 /// The projects in the order in which they get their names: listed ones, registered ones, new ones.
@@ -287,94 +300,6 @@ impl UnitState {
     }
 }
 
-/// The projects on their way from what was in force to what is.
-#[derive(Default)]
-struct Projects {
-    before: BTreeMap<Utf8PathBuf, GoodProject>,
-    after: BTreeMap<Utf8PathBuf, GoodProject>,
-    states: Vec<UnitState>,
-    raised: BTreeMap<Utf8PathBuf, Raised>,
-    diagnostics: Vec<Diagnostic>,
-}
-
-impl Projects {
-    fn judge(&mut self, candidates: Vec<Candidate>, together: &Loaded, above: &[Input], now: Wall) {
-        let mistakes = |one: &Candidate| match &one.text {
-            Err(unread) => vec![Diagnostic::clone(unread)],
-            Ok(_) => {
-                let own = together.diagnostics.iter().filter(|found| one.is_to_blame(found, above));
-                own.cloned().collect()
-            }
-        };
-        let judged: Vec<_> = candidates.into_iter().map(|one| (mistakes(&one), one)).collect();
-        // Refused ones first: what they keep in force keeps its name.
-        for (_, one) in judged.iter().filter(|(found, _)| has_error(found)) {
-            self.keep(&one.state.key);
-        }
-        for (found, one) in judged {
-            self.decide(found, one, together, now);
-        }
-    }
-
-    /// What was in force stays.
-    fn keep(&mut self, key: &Utf8Path) {
-        if let Some((key, good)) = self.before.remove_entry(key) {
-            self.after.insert(key, good);
-        }
-    }
-
-    fn decide(&mut self, mut found: Vec<Diagnostic>, one: Candidate, together: &Loaded, now: Wall) {
-        let Candidate { mut state, text, raised } = one;
-        let project = together.projects.iter().find(|(file, _)| *file == state.file).map(|(_, one)| one);
-        if let (false, Some(project)) = (has_error(&found), project) {
-            // The text that another one keeps in force is none of those that were read together.
-            if let Some(other) = self.after.values().find(|other| other.project.name == project.name) {
-                let place = |file: &Utf8Path| Place { file: file.to_owned(), span: None };
-                found.push(project_clash(project, place(&state.file), &other.project, place(&other.file)));
-                self.keep(&state.key);
-            } else {
-                let own = together.sound.iter().filter(|(_, one)| one.origin.file == state.file);
-                let harnesses = own.map(|(name, one)| (name.clone(), Arc::clone(one))).collect();
-                let good = GoodProject { project: project.clone(), file: state.file.clone(), harnesses };
-                self.after.insert(state.key.clone(), good);
-            }
-        }
-        let kept = self.after.get(&state.key);
-        state.accepted = !has_error(&found);
-        state.in_force = kept.is_some();
-        let known = kept.map(|good| &good.project).or(project).map(|project| project.name.clone());
-        state.name = known.or(state.name);
-        if raised {
-            self.raised.insert(state.key.clone(), raise(&state, text, &found, now));
-        }
-        self.diagnostics.append(&mut found);
-        self.states.push(state);
-    }
-}
-
-fn raise(
-    state: &UnitState,
-    text: Result<String, Box<Diagnostic>>,
-    found: &[Diagnostic],
-    now: Wall,
-) -> Raised {
-    match text {
-        Ok(text) if state.accepted && !state.listed => Raised::Registered(RegisteredProject {
-            file: state.key.clone(),
-            name: state.name.clone().unwrap_or_default(),
-            hash: text_hash(&text),
-            text,
-            up_at: now,
-        }),
-        Ok(_) if state.accepted => Raised::Listed,
-        _ => Raised::Refused(found.iter().filter(|one| one.severity == Severity::Error).cloned().collect()),
-    }
-}
-
-fn has_error(found: &[Diagnostic]) -> bool {
-    found.iter().any(|one| one.severity == Severity::Error)
-}
-
 impl InForce {
     /// Everything in force as one configuration.
     fn merged(&self, settings: &DaemonSettings, partial: bool) -> Configuration {
@@ -388,9 +313,16 @@ impl InForce {
         all
     }
 
-    /// The projects of which something is in force.
+    /// The names of the projects of which something is in force.
     #[must_use]
-    pub fn projects(&self) -> Vec<Utf8PathBuf> {
-        self.projects.keys().cloned().collect()
+    pub fn projects(&self) -> BTreeMap<Utf8PathBuf, String> {
+        let named = |(key, good): (&Utf8PathBuf, &GoodProject)| (key.clone(), good.project.name.clone());
+        self.projects.iter().map(named).collect()
+    }
+
+    /// Whether a definition of the global unit is.
+    #[must_use]
+    pub const fn has_global(&self) -> bool {
+        self.global.is_some()
     }
 }

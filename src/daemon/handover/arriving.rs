@@ -18,6 +18,7 @@ use crate::daemon::containment;
 use crate::daemon::effects::Start;
 use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
+use crate::daemon::projects::Lost;
 use crate::daemon::reload::watcher_of;
 use crate::daemon::requests::json;
 use crate::daemon::state::{Asker, Daemon, Live, Main};
@@ -150,6 +151,8 @@ impl Daemon {
             let (run, trigger, session) = (start.run, start.trigger, start.session);
             self.carried.push_back(Start { run, harness, trigger, session });
         }
+        self.config.lost = Lost { global: true, projects: document.projects };
+        let configuration = Arc::new(self.with_lost(Arc::unwrap_or_clone(configuration)));
         if !document.booted {
             self.take_over(&configuration);
             self.feed(Event::Boot { configuration, remembered });

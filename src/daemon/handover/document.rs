@@ -4,6 +4,7 @@
 //! minor version understand each other in both directions; another minor version or format is refused
 //! before anything else is read. Descriptors go by their numbers, instants as integers.
 
+use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 
 use camino::Utf8PathBuf;
@@ -70,9 +71,10 @@ pub(in crate::daemon) struct Document {
     pub(in crate::daemon) started_at: Wall,
     /// Whether a configuration is in force.
     pub(in crate::daemon) booted: bool,
-    /// The projects of which something is: a successor that cannot read one of them would end its runs.
+    /// The names of the projects of which something is, by their files: a successor that cannot read one of
+    /// them leaves its runs alone.
     #[serde(default)]
-    pub(in crate::daemon) projects: Vec<Utf8PathBuf>,
+    pub(in crate::daemon) projects: BTreeMap<Utf8PathBuf, String>,
     pub(in crate::daemon) fleet: Snapshot,
     pub(in crate::daemon) family: Family,
     /// The lock of the state directory.

@@ -46,7 +46,7 @@ pub fn probe(document: &[u8]) -> Result<Ready, String> {
         return Err(format!("the configuration has {errors} errors: `harnessd validate` shows them"));
     }
     let lost = |key: &&Utf8PathBuf| reading.projects.iter().any(|one| one.key == **key && !one.accepted);
-    if let Some(key) = document.projects.iter().find(lost) {
+    if let Some(key) = document.projects.keys().find(lost) {
         return Err(format!(
             "{key} has errors, so that its last good definition would be lost: mend it first"
         ));

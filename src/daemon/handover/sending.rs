@@ -59,6 +59,8 @@ impl Daemon {
             trigger: start.trigger,
             session: start.session.clone(),
         });
+        let mut projects = self.config.in_force.projects();
+        projects.extend(self.config.lost.projects.clone());
         Ok(Document {
             head: Head::ours(),
             program,
@@ -68,7 +70,7 @@ impl Daemon {
             limits: self.around.limits,
             started_at: self.started_at,
             booted: true,
-            projects: self.config.in_force.projects(),
+            projects,
             fleet: self.supervisor.snapshot(),
             family: self.family.clone(),
             lock,

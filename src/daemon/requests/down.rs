@@ -10,6 +10,6 @@ pub(super) fn answer(daemon: &mut Daemon, asked: Asked, name: Option<&str>, file
     }
     let key = daemon.registered(name, file)?;
     let ticket = daemon.ticket_for(asked);
-    daemon.lower(ticket, &key);
+    daemon.lower(ticket, key);
     Ok(None)
 }

@@ -185,3 +185,39 @@ fn a_broken_configuration_is_refused() {
     assert_eq!(home.pid("sleeper"), pid);
     home.stop_daemon();
 }
+
+/// CTL-11, CFG-10: a file that is spoilt between the trial and the hand-over ends nothing: what the predecessor had
+/// in force of it goes on, also over further reloads, until it is mended.
+#[test]
+fn what_is_spoilt_during_a_hand_over_goes_on() {
+    let global = format!("[daemon]\nwatch = false\nprojects = [\"~/app\"]\n{SLEEPER}");
+    let project = "[harness.web]\ncmd = \"sleep\"\nargs = [\"600\"]\n";
+    for spoilt in ["app/harness.toml", ".config/harnessd/harness.toml"] {
+        let mut home = Home::new(&global);
+        home.write("app/harness.toml", project);
+        let program = home.use_a_copy();
+        home.start_daemon();
+        home.ok(&["start", "sleeper", "app/web", "--wait"]);
+        let pids = |home: &Home| ["sleeper", "app/web"].map(|name| home.pid(name));
+        let before = pids(&home);
+        // It spoils the file when the trial has gone well.
+        let built = env!("CARGO_BIN_EXE_harnessd");
+        let path = home.text(spoilt);
+        let script = format!(
+            "#!/bin/sh\ncase $1 in probe-handover) exec {built} \"$@\";; esac\necho '[harness.web' > '{path}'\nexec {built} \"$@\"\n"
+        );
+        replace(&program, script.as_bytes(), 0o755);
+        home.with_the_built_program(|home| {
+            home.ok(&["reexec"]);
+            assert_eq!(pids(home), before, "{spoilt}");
+            let refused = home.harnessd(&["reload"]);
+            assert_eq!(refused.code, 1, "{refused:?}");
+            assert_eq!(pids(home), before, "{spoilt}");
+            home.write(spoilt, if spoilt.starts_with("app") { project } else { &global });
+            home.ok(&["reload"]);
+            assert_eq!(pids(home), before, "{spoilt}");
+            home.ok(&["restart", "app/web", "sleeper", "--wait"]);
+        });
+        home.stop_daemon();
+    }
+}
