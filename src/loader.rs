@@ -10,12 +10,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::Registry;
-use crate::base::{Diagnostic, Place};
+use crate::base::{Diagnostic, Place, Severity, Wall};
 use crate::config::{
     self, Configuration, DaemonSettings, EnvFile, FileKind, GlobalCandidates, Input, Loaded, Lookup,
     PromptFile, Surroundings, drop_in_dir, global_candidates, is_drop_in, project_candidates,
 };
 use crate::host::{self, files, zone};
+use crate::wire::RegisteredProject;
 
 mod units;
 
@@ -143,10 +144,28 @@ pub fn nothing(settings: &DaemonSettings) -> Configuration {
     }
 }
 
-/// Reads and checks the global file with its drop-ins.
+/// Reads and checks the global file with the drop-ins that are there now.
 #[must_use]
 pub fn load_global(selection: &Selection, home: &Utf8Path) -> Loaded {
+    let mut selection = selection.clone();
+    selection.look_again();
     load(&selection.unit(), home)
+}
+
+/// The same with all projects of a daemon, of which those are left out of the configuration that are refused.
+#[must_use]
+pub fn load_units(
+    selection: &Selection,
+    registered: Vec<RegisteredProject>,
+    home: &Utf8Path,
+    now: Wall,
+) -> Loaded {
+    let global = load_global(selection, home);
+    let request =
+        Request { selection: selection.clone(), registered, raise: Vec::new(), in_force: InForce::default() };
+    let Reading { configuration, diagnostics, sources, .. } = read_units(request, home, now);
+    let configuration = global.configuration.as_ref().map(|_| configuration);
+    Loaded { configuration, diagnostics, sources, ..global }
 }
 
 /// Reads and checks one file by itself (CFG-9): what the selected global file says about adapters
@@ -170,7 +189,7 @@ pub fn load_alone(selection: &Selection, file: &Utf8Path, kind: FileKind, home: 
 }
 
 /// Checks a file with a text that it does not have yet, among the files that it is accepted with; what
-/// is told are the mistakes that the file has, or that others have because of it.
+/// is told are the mistakes that the file has or points at, and those that others come to have.
 #[must_use]
 pub fn rehearse(
     selection: &Selection,
@@ -184,11 +203,23 @@ pub fn rehearse(
     // What cannot be read of the others is told when they are looked at.
     let (mut inputs, _) = inputs(&others);
     let first = if kind == FileKind::Global { 0 } else { inputs.len() };
-    inputs.insert(first, Input { file: file.to_owned(), kind, text: text.to_owned() });
-    let mut loaded = check(&inputs, home);
-    loaded
-        .diagnostics
-        .retain(|one| one.place.file == file || one.related.iter().any(|other| other.place.file == file));
+    let mut with = |text: String| {
+        inputs.insert(first, Input { file: file.to_owned(), kind, text });
+        let loaded = check(&inputs, home);
+        inputs.remove(first);
+        loaded
+    };
+    let mut loaded = with(text.to_owned());
+    // What a file says of others is told where it stands: a profile names what is no longer declared.
+    let is_others = |one: &Diagnostic| one.severity == Severity::Error && one.place.file != file;
+    let before = match loaded.diagnostics.iter().any(is_others) {
+        true => read(file).map(|old| with(old).diagnostics).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    loaded.diagnostics.retain(|one| {
+        let own = one.place.file == file || one.related.iter().any(|other| other.place.file == file);
+        own || (is_others(one) && !before.contains(one))
+    });
     loaded
 }
 

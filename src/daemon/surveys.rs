@@ -68,7 +68,8 @@ impl Daemon {
                 }
                 Wants::Doctor => {
                     let patient = self.as_patient(agents);
-                    self.workers.examine(ticket, patient, Arc::clone(&self.around));
+                    let registered = self.config.registered.clone();
+                    self.workers.examine(ticket, patient, registered, Arc::clone(&self.around));
                 }
             }
         }

@@ -191,8 +191,14 @@ impl Workers {
     }
 
     /// Has looked at what may be wrong.
-    pub(super) fn examine(&mut self, ticket: Ticket, patient: Patient, around: Arc<Surroundings>) {
-        self.ask(Question::Examine { ticket, patient: Box::new(patient), around });
+    pub(super) fn examine(
+        &mut self,
+        ticket: Ticket,
+        patient: Patient,
+        registered: Vec<RegisteredProject>,
+        around: Arc<Surroundings>,
+    ) {
+        self.ask(Question::Examine { ticket, patient: Box::new(patient), registered, around });
     }
 
     /// Has a question about trajectories or usage answered.

@@ -30,16 +30,17 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
         found.push(Finding { help: one.help.clone(), ..finding });
     }
     let state = sight.patient.daemon.as_ref().map(|daemon| daemon.configuration);
-    found.extend(match (state, &sight.loaded.configuration) {
+    let wrong = sight.loaded.diagnostics.iter().any(|one| one.severity == Severity::Error);
+    found.extend(match (state, sight.loaded.configuration.as_ref().filter(|_| !wrong)) {
         (Some(ConfigState::Rejected), Some(_)) => Some(
             Finding::warning(
                 "what the files say now is valid and not in force: the last reading was refused",
             )
             .help("`harnessd reload` puts it in force"),
         ),
-        (Some(ConfigState::Rejected), None) => {
-            Some(Finding::warning("the last good configuration is in force, or none if there was none yet"))
-        }
+        (Some(ConfigState::Rejected), None) => Some(Finding::warning(
+            "of what is refused the last good definition is in force, or nothing if there was none yet",
+        )),
         (_, Some(valid)) => {
             Some(Finding::ok(format!("it is valid and declares {} harnesses", valid.harnesses.len())))
         }

@@ -175,17 +175,12 @@ fn what_a_drop_in_declares_is_edited_only_if_it_is_named() {
     home.write(drop_in, "\n[harness.b]\ncmd = \"true\"\n");
     let file = home.text(drop_in);
     let said = home.harnessd(&["set", "b", "tty", "true"]);
-    // Until drop-ins are read nobody knows of it.
-    if said.err.contains("no harness is named") {
-        eprintln!("drop-ins are not read by this version");
-    } else {
-        assert_eq!(
-            said.err,
-            format!(
-                "error: harness `b` is declared in {file}:2, which is edited only if it is named\n  help: say `--file {file}`\n"
-            )
-        );
-    }
+    assert_eq!(
+        said.err,
+        format!(
+            "error: harness `b` is declared in {file}:2, which is edited only if it is named\n  help: say `--file {file}`\n"
+        )
+    );
     assert_eq!(home.ok(&["set", "b", "tty", "true", "--file", drop_in]).out, format!("{file}: written\n"));
     assert_eq!(home.read(drop_in), "\n[harness.b]\ncmd = \"true\"\ntty = true\n");
     symlink(".config", home.path("link")).unwrap();
@@ -314,4 +309,22 @@ fn writers_at_once_lose_nothing() {
         assert_eq!(text.contains(&format!("env.V{number} = ")), said.status.success(), "{number}: {text}");
     }
     assert!(codes.iter().any(|said| said.status.success()));
+}
+
+/// WRT-3: what an edit of one file makes wrong in another one that is accepted with it is refused too; what was
+/// wrong there before is not held against it.
+#[test]
+fn an_edit_that_spoils_another_file_is_refused() {
+    let home = Home::new("[profile.day]\nharnesses = [\"web\"]\n");
+    let drop_in = ".config/harnessd/harness.d/more.toml";
+    let text = "[harness.web]\ncmd = \"true\"\n[harness.b]\ncmd = \"true\"\n";
+    home.write(drop_in, text);
+    let refused = home.harnessd(&["remove", "web", "--file", drop_in]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.err.contains("profile `day` names `web`, which no file declares"), "{refused:?}");
+    assert_eq!(home.read(drop_in), text);
+    home.configure("[profile.day]\nharnesses = [\"web\", \"gone\"]\n");
+    assert_eq!(home.harnessd(&["remove", "web", "--file", drop_in]).code, 1);
+    home.ok(&["remove", "b", "--file", drop_in]);
+    assert_eq!(home.read(drop_in), "[harness.web]\ncmd = \"true\"\n");
 }

@@ -103,6 +103,7 @@ pub(super) enum Question {
     Examine {
         ticket: Ticket,
         patient: Box<Patient>,
+        registered: Vec<RegisteredProject>,
         around: Arc<Surroundings>,
     },
     Inquire {
@@ -244,8 +245,10 @@ impl Question {
                 let registry = configuration.map_or_else(Registry::builtin, |one| one.registry);
                 Answer::Surveyed { ticket, wants, found: agents(&registry, &around) }
             }
-            Self::Examine { ticket, patient, around } => {
-                let loaded = loader::load_global(&patient.selection, &around.home);
+            Self::Examine { ticket, mut patient, registered, around } => {
+                patient.selection.look_again();
+                let now = clock::now().wall;
+                let loaded = loader::load_units(&patient.selection, registered, &around.home, now);
                 Answer::Told { ticket, result: json(&examine(&patient, &loaded, &around)) }
             }
             Self::Inquire { ticket, asks, desk } => {
