@@ -15,6 +15,7 @@ use super::errands::errand_owner;
 use super::error::DaemonError;
 use super::handover::arrive;
 use super::lost::{close_lost, end_forgotten};
+use super::reload::watcher_of;
 use super::signals::tell_manager;
 use super::state::Daemon;
 use crate::base::version;
@@ -136,17 +137,17 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     daemon.config.registered = registered.clone();
     daemon.listen(listener)?;
     register(&mut daemon)?;
-    let request = Request {
-        selection: options.selection.clone(),
-        registered,
-        raise: Vec::new(),
-        in_force: InForce::default(),
-    };
+    let mut selection = options.selection.clone();
+    selection.look_again();
+    // Before the files are read, so that no change is missed.
+    let seen = selection.watched();
+    let watcher = settings.watch.then(|| watcher_of(&selection, seen.clone())).flatten();
+    let request = Request { selection, registered, raise: Vec::new(), in_force: InForce::default() };
     let reading = read_units(request, &daemon.around.home, daemon.started_at);
     daemon.boot(reading, remembered);
     daemon.tidy();
     daemon.take_up_transcripts();
-    daemon.watch_files();
+    daemon.watch_since(watcher, &seen);
     info!(socket = %socket_path, version = version(), "ready");
     Ok((event_loop, daemon))
 }

@@ -178,13 +178,11 @@ impl Daemon {
         }
     }
 
-    /// Begins to watch the configuration's files, if that is wanted.
-    pub(super) fn watch_files(&mut self) {
-        if !self.config.watch {
-            return;
-        }
-        if let Some(watcher) = watcher_of(&self.config.selection, self.config.watched.clone()) {
+    /// Goes on with what has watched these files since before they were read, if that is wanted.
+    pub(super) fn watch_since(&mut self, watcher: Option<Watcher>, seen: &[Utf8PathBuf]) {
+        if let Some(watcher) = watcher.filter(|_| self.config.watch) {
             self.watch_by(watcher);
+            self.watch_besides(seen);
         }
     }
 
@@ -198,7 +196,7 @@ impl Daemon {
     }
 
     /// Has what is to be watched watched, if that is more or less than these files.
-    pub(super) fn watch_besides(&mut self, before: &[Utf8PathBuf]) {
+    fn watch_besides(&mut self, before: &[Utf8PathBuf]) {
         let watched = self.config.watched.clone();
         let Some(watcher) = self.watcher.as_mut().filter(|_| watched != before) else { return };
         if let Err(cause) = watcher.watch(watched) {
@@ -209,7 +207,7 @@ impl Daemon {
     }
 
     /// Listens to what watches the configuration's files.
-    pub(super) fn watch_by(&mut self, watcher: Watcher) {
+    fn watch_by(&mut self, watcher: Watcher) {
         if let Err(cause) = self.try_watch_by(watcher) {
             warn!(%cause, "changed files are not noticed; use `harnessd reload`");
         }

@@ -88,10 +88,7 @@ fn take_over(
     daemon.resume(document, reading);
     daemon.contain(containment::establish());
     daemon.take_up_transcripts();
-    if let Some(watcher) = watcher.filter(|_| daemon.config.watch) {
-        daemon.watch_by(watcher);
-        daemon.watch_besides(&seen);
-    }
+    daemon.watch_since(watcher, &seen);
     // The handlers stand: what came meanwhile is told by them now.
     signals::let_through().map_err(lost("signals"))?;
     Ok((event_loop, daemon))
