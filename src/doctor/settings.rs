@@ -5,7 +5,7 @@ use crate::config::Setting;
 use crate::wire::Finding;
 
 pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
-    sight.loaded.told.iter().map(|setting| one(sight, setting)).collect()
+    sight.said.told.iter().map(|setting| one(sight, setting)).collect()
 }
 
 fn one(sight: &Sight<'_>, setting: &Setting) -> Finding {
@@ -17,7 +17,7 @@ fn one(sight: &Sight<'_>, setting: &Setting) -> Finding {
     };
     let value = in_use.or(setting.value.as_deref()).unwrap_or("not set");
     let state_named = patient.state_by_flag
-        || sight.loaded.told.iter().any(|one| one.key == "state_dir" && one.value.is_some());
+        || sight.said.told.iter().any(|one| one.key == "state_dir" && one.value.is_some());
     let source = match setting.key {
         _ if by_flag => flag,
         "socket" if setting.value.is_none() && state_named => "in the state directory that was named",
