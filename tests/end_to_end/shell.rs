@@ -162,3 +162,40 @@ fn slow_questions_hold_up_no_start() {
         (answers == 40).then_some(())
     });
 }
+
+/// CTL-9: of a place that systemd or the session has chosen it is said by which variable.
+#[test]
+fn doctor_names_the_variable_that_chose_a_place() {
+    let mut home = Home::new("");
+    let settings = |home: &Home| findings(&home.harnessd(&["doctor", "--json"]), "settings")[..2].to_vec();
+    let (state, runtime) = (home.text("state"), home.text("runtime"));
+    home.set("XDG_STATE_HOME", &state);
+    home.set("XDG_RUNTIME_DIR", &runtime);
+    assert_eq!(
+        settings(&home),
+        [
+            format!("note state_dir = {state}/harnessd (XDG_STATE_HOME)"),
+            format!("note socket = {runtime}/harnessd/harnessd.sock (XDG_RUNTIME_DIR)")
+        ]
+    );
+    home.set("STATE_DIRECTORY", &state);
+    home.set("RUNTIME_DIRECTORY", &runtime);
+    assert_eq!(
+        settings(&home),
+        [
+            format!("note state_dir = {state} (STATE_DIRECTORY)"),
+            format!("note socket = {runtime}/harnessd.sock (RUNTIME_DIRECTORY)")
+        ]
+    );
+    home.set("HARNESSD_STATE_DIR", &home.text("own"));
+    assert_eq!(
+        settings(&home),
+        [
+            format!("note state_dir = {} (HARNESSD_STATE_DIR)", home.text("own")),
+            format!(
+                "note socket = {}/harnessd.sock (in the state directory that was named)",
+                home.text("own")
+            )
+        ]
+    );
+}
