@@ -12,6 +12,7 @@ mod daemon;
 mod disk;
 mod harnesses;
 mod permissions;
+mod said;
 mod service;
 mod settings;
 mod store;
@@ -19,17 +20,18 @@ mod transcripts;
 
 use camino::Utf8PathBuf;
 
+use said::Said;
+
 use crate::base::Wall;
-use crate::config::Loaded;
 use crate::launch::Surroundings;
-use crate::loader::Selection;
+use crate::loader::Request;
 use crate::wire::{AgentState, ConfigState, DoctorView, Finding, Judge, Section};
 
 /// What is examined.
 #[derive(Debug, Clone)]
 pub struct Patient {
-    /// The configuration files.
-    pub selection: Selection,
+    /// What is to be read of the configuration.
+    pub request: Request,
     /// The state directory.
     pub state: Utf8PathBuf,
     /// Whether `--state-dir` names it.
@@ -62,11 +64,10 @@ pub struct DaemonFacts {
 }
 
 /// All that a section looks at.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Sight<'a> {
     patient: &'a Patient,
-    /// What the files say now.
-    loaded: &'a Loaded,
+    said: &'a Said,
     around: &'a Surroundings,
 }
 
@@ -89,10 +90,11 @@ const SECTIONS: &[(&str, Look)] = &[
     ("clock", clock::look),
 ];
 
-/// Looks at everything, in the environment of this process. `loaded` is what its files say now.
+/// Looks at everything, in the environment of this process.
 #[must_use]
-pub fn examine(patient: &Patient, loaded: &Loaded, around: &Surroundings) -> DoctorView {
-    let sight = Sight { patient, loaded, around };
+pub fn examine(patient: &Patient, around: &Surroundings) -> DoctorView {
+    let said = Said::now(&patient.request, &around.home);
+    let sight = Sight { patient, said: &said, around };
     let section = |(name, look): &(&str, Look)| Section { name: (*name).to_owned(), findings: look(&sight) };
     let judged_by = if patient.daemon.is_some() { Judge::Daemon } else { Judge::Caller };
     DoctorView { judged_by, sections: SECTIONS.iter().map(section).collect() }

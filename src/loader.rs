@@ -10,13 +10,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::Registry;
-use crate::base::{Diagnostic, Place, Severity, Wall};
+use crate::base::{Diagnostic, Place, Severity};
 use crate::config::{
     self, Configuration, DaemonSettings, EnvFile, FileKind, GlobalCandidates, Input, Loaded, Lookup,
     PromptFile, Surroundings, drop_in_dir, global_candidates, is_drop_in, project_candidates,
 };
 use crate::host::{self, files, zone};
-use crate::wire::RegisteredProject;
 
 mod units;
 
@@ -150,22 +149,6 @@ pub fn load_global(selection: &Selection, home: &Utf8Path) -> Loaded {
     let mut selection = selection.clone();
     selection.look_again();
     load(&selection.unit(), home)
-}
-
-/// The same with all projects of a daemon, of which those are left out of the configuration that are refused.
-#[must_use]
-pub fn load_units(
-    selection: &Selection,
-    registered: Vec<RegisteredProject>,
-    home: &Utf8Path,
-    now: Wall,
-) -> Loaded {
-    let global = load_global(selection, home);
-    let request =
-        Request { selection: selection.clone(), registered, raise: Vec::new(), in_force: InForce::default() };
-    let Reading { configuration, diagnostics, sources, .. } = read_units(request, home, now);
-    let configuration = global.configuration.as_ref().map(|_| configuration);
-    Loaded { configuration, diagnostics, sources, ..global }
 }
 
 /// Reads and checks one file by itself (CFG-9): what the selected global file says about adapters

@@ -89,22 +89,21 @@ fn used() -> Value {
 }
 
 fn projection() -> Value {
-    json!({"target": "/t", "private": true, "written": [], "kept": [], "removed": [], "occupied": [], "left_out": [],
+    json!({"target": "/t", "private": true, "write": [], "keep": [], "remove": [], "occupied": [], "left_out": [],
         "shadowed": [{"name": "a", "source": "/a", "copies": [{"source": "/b", "rank": "adapter"}]}]})
 }
 
 fn plan() -> Value {
     let at = "2026-11-30T12:00:00.000Z";
-    let firings = json!([{"at": at, "local": at, "delayed_until": at}]);
+    let firings = json!([{"utc": at, "local": at, "delayed_until": at}]);
     let failure = json!({"code": "internal", "message": "m"});
     let fails =
         json!({"harness": "a", "adapter": "pi", "made_by": "daemon", "firings": [], "failure": failure});
     let fails = whole::<PlanView>(fails);
-    let executes = whole::<PlanView>(
-        json!({"harness": "a", "adapter": "pi", "made_by": "daemon", "firings": firings,
-        "program": "/p", "command": [], "workdir": "/", "environment": [], "stdin": "nothing", "session": "new",
-        "log": "/l", "skills": projection(), "documents": [], "warnings": []}),
-    );
+    let executes =
+        whole::<PlanView>(json!({"harness": "a", "adapter": "pi", "made_by": "daemon", "firings": firings,
+        "program": "/p", "command": [], "workdir": "/", "env": [], "stdin": "nothing", "session": "new",
+        "log": "/l", "skills": projection(), "documents": [], "warnings": []}));
     json!([fails, executes])
 }
 

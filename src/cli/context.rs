@@ -18,7 +18,7 @@ use crate::launch::Surroundings;
 use crate::loader::{self, InForce, Reading, Request, Selection, project_key, project_name, read_units};
 use crate::skills::Bounds;
 use crate::store::{Store, StoreProblem};
-use crate::wire::{ErrorBody, ErrorCode, Op};
+use crate::wire::{ErrorBody, ErrorCode, Op, RegisteredProject};
 
 /// What an invocation is about.
 pub(super) struct Context {
@@ -120,19 +120,29 @@ impl Context {
         self.load().configuration.map(|own| self.and_elsewhere(own)).transpose()
     }
 
-    fn and_elsewhere(&self, own: Configuration) -> Result<Configuration, Failure> {
-        let registered = match Store::open_read(&self.options().state_path(&own.daemon)) {
-            Ok(Some(store)) => store.projects()?,
-            Ok(None) => Vec::new(),
+    /// The projects that `up` has registered.
+    pub(super) fn registered(&self) -> Result<Vec<RegisteredProject>, Failure> {
+        match Store::open_read(&self.state_dir()) {
+            Ok(Some(store)) => Ok(store.projects()?),
+            Ok(None) => Ok(Vec::new()),
             // It is of before there were registered projects.
-            Err(error) if error.problem == StoreProblem::Older => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+            Err(error) if error.problem == StoreProblem::Older => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What a daemon that begins now would read.
+    pub(super) fn request(&self, registered: Vec<RegisteredProject>) -> Request {
+        let (raise, in_force) = (Vec::new(), InForce::default());
+        Request { selection: self.selection.clone(), registered, raise, in_force }
+    }
+
+    fn and_elsewhere(&self, own: Configuration) -> Result<Configuration, Failure> {
+        let registered = self.registered()?;
         if registered.is_empty() && own.daemon.projects.is_empty() {
             return Ok(own);
         }
-        let (raise, in_force) = (Vec::new(), InForce::default());
-        let request = Request { selection: self.selection.clone(), registered, raise, in_force };
+        let request = self.request(registered);
         let Reading { configuration: mut all, .. } = read_units(request, &self.home, clock::now().wall);
         // The enclosing project is as its file is now, not as it was accepted.
         let enclosing = own.harnesses.keys().find_map(HarnessName::project).map(ToOwned::to_owned);

@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 use serde::Serialize;
 
 use super::failure::Failure;
-use crate::base::{Format, Wall, json_one, render};
+use crate::base::{Format, Wall, harmless, json_one, render};
 use crate::host::files::text_environment;
 use crate::host::zone;
 
@@ -36,12 +36,13 @@ impl Output {
     /// Prints a value as JSON.
     pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-        self.line(&plain(text))
+        writeln!(self.out, "{}", plain(text))?;
+        Ok(())
     }
 
-    /// Prints a line.
+    /// Prints a line, in which nothing steers the terminal: a name, a path or a description may be a stranger's.
     pub(super) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        writeln!(self.out, "{text}")?;
+        writeln!(self.out, "{}", harmless(text))?;
         Ok(())
     }
 
@@ -54,13 +55,15 @@ impl Output {
 
     /// Prints rows under a header; columns are as wide as their widest cell.
     pub(super) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+        let shown = |row: &Vec<String>| row.iter().map(|cell| harmless(cell)).collect();
+        let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
         let width = |column: usize| {
             let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
             cells.chain([header[column].len()]).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..header.len()).map(width).collect();
         let head: Vec<String> = header.iter().map(|word| (*word).to_owned()).collect();
-        for row in std::iter::once(&head).chain(rows) {
+        for row in std::iter::once(&head).chain(&rows) {
             let cells: Vec<String> =
                 row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
             self.line(cells.join("  ").trim_end())?;
@@ -128,8 +131,8 @@ pub(super) fn print_failure(failure: &Failure, json: bool) {
             }
             _ => String::new(),
         };
-        text.push_str(&format!("error: {}\n", body.message));
-        text.extend(body.help.iter().map(|help| format!("  help: {help}\n")));
+        text.push_str(&harmless(&format!("error: {}\n", body.message)));
+        text.extend(body.help.iter().map(|help| harmless(&format!("  help: {help}\n"))));
         text
     };
     // With stderr closed nobody can be told; the exit status still says it.

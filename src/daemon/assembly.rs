@@ -20,6 +20,7 @@ use super::source::{loop_error, readable};
 use super::state::{ConfigStatus, Daemon};
 use super::versions::Versions;
 use super::workers::Workers;
+use crate::adapter::Registry;
 use crate::config::DaemonSettings;
 use crate::host::run_lock::RunLocks;
 use crate::host::signals::Signals;
@@ -121,6 +122,7 @@ pub(super) fn assemble(
         config: ConfigStatus {
             selection: options.selection.clone(),
             files: Vec::new(),
+            registry: Registry::builtin(),
             state: ConfigState::Ok,
             watch: settings.watch,
             diagnostics: Vec::new(),

@@ -48,7 +48,8 @@ impl Daemon {
         self.workers.load(self.request(raise), Arc::clone(&self.around));
     }
 
-    fn request(&self, raise: Vec<Utf8PathBuf>) -> Request {
+    /// What a reading begins with.
+    pub(super) fn request(&self, raise: Vec<Utf8PathBuf>) -> Request {
         Request {
             selection: self.config.selection.clone(),
             registered: self.config.registered.clone(),
@@ -157,6 +158,7 @@ impl Daemon {
     /// Keeps what the shell itself needs of a configuration that comes into force.
     pub(super) fn take_over(&mut self, configuration: &Configuration) {
         self.config.files.clone_from(&configuration.files);
+        self.config.registry.clone_from(&configuration.registry);
         self.following.reconsider(Self::now().mono);
         let around = Arc::make_mut(&mut self.around);
         around.scrub = configuration.registry.scrub().into_iter().map(str::to_owned).collect();

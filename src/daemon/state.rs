@@ -23,6 +23,7 @@ use super::projects::{Lost, Readers};
 use super::surveys::Survey;
 use super::versions::Versions;
 use super::workers::Workers;
+use crate::adapter::Registry;
 use crate::base::{ExitStatus, Mono, Now, RunId, Wall};
 use crate::config::Harness;
 use crate::host::clock;
@@ -87,6 +88,8 @@ pub(super) enum Main {
 pub(super) struct ConfigStatus {
     pub(super) selection: Selection,
     pub(super) files: Vec<Utf8PathBuf>,
+    /// The adapters in force.
+    pub(super) registry: Arc<Registry>,
     pub(super) state: ConfigState,
     pub(super) watch: bool,
     pub(super) diagnostics: Vec<Value>,

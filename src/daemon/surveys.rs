@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::requests::json;
 use super::state::Daemon;
 use super::versions::Program;
+use crate::adapter::Registry;
 use crate::base::version;
 use crate::doctor::{DaemonFacts, Patient};
-use crate::launch::FoundAgent;
+use crate::launch::{FoundAgent, Surroundings, agents};
 use crate::supervisor::Ticket;
 use crate::wire::{AgentState, AgentsView, Judge};
 
@@ -21,6 +22,18 @@ pub(super) enum Wants {
     Agents,
     /// What may be wrong.
     Doctor,
+}
+
+/// An agent that a worker has found, with its program as the file that it is: a disk may be slow.
+pub(super) struct Sighted(FoundAgent, Option<Program>);
+
+/// What a worker does to find the agents.
+pub(super) fn sight(registry: &Registry, around: &Surroundings) -> Vec<Sighted> {
+    let sighted = |agent: FoundAgent| {
+        let program = agent.question.as_ref().and_then(|question| Program::of(&question.program));
+        Sighted(agent, program)
+    };
+    agents(registry, around).into_iter().map(sighted).collect()
 }
 
 /// A question whose agents are asked for their versions.
@@ -34,14 +47,15 @@ pub(super) struct Survey {
 impl Daemon {
     /// Has the agents looked for.
     pub(super) fn survey(&mut self, ticket: Ticket, wants: Wants) {
-        self.workers.survey(ticket, wants, self.config.selection.clone(), Arc::clone(&self.around));
+        self.workers.survey(ticket, wants, Arc::clone(&self.config.registry), Arc::clone(&self.around));
     }
 
     /// A worker has found the agents.
-    pub(super) fn surveyed(&mut self, ticket: Ticket, wants: Wants, found: Vec<FoundAgent>) {
-        let ask = |one: FoundAgent| {
-            let program = one.question.and_then(|question| self.find_out_version(question));
-            (one.state, program)
+    pub(super) fn surveyed(&mut self, ticket: Ticket, wants: Wants, found: Vec<Sighted>) {
+        let ask = |Sighted(agent, program): Sighted| {
+            let asked = agent.question.zip(program);
+            let program = asked.map(|(question, program)| self.find_out_version(question, program));
+            (agent.state, program)
         };
         let agents = found.into_iter().map(ask).collect();
         self.surveys.push(Survey { ticket, wants, agents });
@@ -68,8 +82,7 @@ impl Daemon {
                 }
                 Wants::Doctor => {
                     let patient = self.as_patient(agents);
-                    let registered = self.config.registered.clone();
-                    self.workers.examine(ticket, patient, registered, Arc::clone(&self.around));
+                    self.workers.examine(ticket, patient, Arc::clone(&self.around));
                 }
             }
         }
@@ -85,8 +98,11 @@ impl Daemon {
             trouble: self.trouble(),
             group: self.groups.as_ref().map(|groups| groups.root().to_owned()).map_err(Clone::clone),
         };
+        let mut request = self.request(Vec::new());
+        // Its daemon runs the projects that are listed or registered, whatever encloses the place of its start.
+        request.selection.project = None;
         Patient {
-            selection: self.config.selection.clone(),
+            request,
             state: self.around.state.clone(),
             state_by_flag: self.options.state_dir.is_some(),
             socket: self.listener.as_ref().map_or_else(Default::default, |one| one.path().to_owned()),

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tracing::warn;
 
 use super::errands::{End, Purpose};
@@ -26,6 +26,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Program {
     path: Utf8PathBuf,
     stamp: Stamp,
+}
+
+impl Program {
+    /// The file at a path; none: there is nothing.
+    pub(super) fn of(path: &Utf8Path) -> Option<Self> {
+        Some(Self { path: path.to_owned(), stamp: Stamp::of(path)? })
+    }
 }
 
 /// What is known of a program's version.
@@ -57,7 +64,8 @@ impl Daemon {
     /// Finds out the version of the program that a run executes.
     pub(super) fn ask_version(&mut self, run: RunId, harness: &Harness, executed: &SpawnSpec) {
         let Some(question) = version_spec(harness, executed) else { return };
-        let Some(program) = self.find_out_version(question) else { return };
+        let Some(program) = Program::of(&question.program) else { return };
+        let program = self.find_out_version(question, program);
         match self.versions.0.get_mut(&program) {
             Some(Answer::Awaited(runs)) => runs.push(run),
             Some(Answer::Given(version)) => {
@@ -68,10 +76,8 @@ impl Daemon {
         }
     }
 
-    /// Asks a program for its version, unless it was asked; none: it is not there any more.
-    pub(super) fn find_out_version(&mut self, question: SpawnSpec) -> Option<Program> {
-        let stamp = Stamp::of(&question.program)?;
-        let program = Program { path: question.program.clone(), stamp };
+    /// Asks a program for its version, unless it was asked.
+    pub(super) fn find_out_version(&mut self, question: SpawnSpec, program: Program) -> Program {
         if !self.versions.0.contains_key(&program) {
             // It was replaced: what its older files said is of no use any more.
             self.versions
@@ -80,7 +86,7 @@ impl Daemon {
             self.versions.0.insert(program.clone(), Answer::Awaited(Vec::new()));
             self.send_errand(Purpose::Version(program.clone()), question, PATIENCE);
         }
-        Some(program)
+        program
     }
 
     /// A program was asked for its version.

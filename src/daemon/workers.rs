@@ -21,13 +21,14 @@ use super::sessions::Sought;
 use super::state::Daemon;
 use super::surveys::Wants;
 use super::weighing::Placed;
+use crate::adapter::Registry;
 use crate::base::{HarnessName, RunId, Wall};
 use crate::config::Harness;
 use crate::doctor::Patient;
 use crate::host::signals::leave_to_the_loop;
 use crate::host::tree::Kin;
 use crate::launch::{Surroundings, workdir};
-use crate::loader::{Request, Selection};
+use crate::loader::Request;
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Subject};
 use crate::wire::{HarnessView, PlannedFiring, ProjectsView, Record, RegisteredProject, Run};
@@ -37,6 +38,9 @@ use questions::Question;
 
 /// At most so many threads; each waits for a disk or a lock, not for a core.
 const MOST: usize = 16;
+/// At most so many questions of clients are with them at a time. The rest of the threads are for what the
+/// daemon itself wants to know, so that nobody who asks and asks about a slow disk keeps runs from their start.
+const FOR_CLIENTS: usize = 10;
 const STACK: usize = 512 * 1024;
 
 /// The pool. A thread is added when a question would have to wait behind the others', up to a bound:
@@ -54,6 +58,9 @@ pub(super) struct Workers {
     /// for its lock, each holding a thread. The rest wait here, in order.
     waiting: HashMap<Utf8PathBuf, VecDeque<Question>>,
     sharing: HashMap<RunId, Utf8PathBuf>,
+    /// Clients' questions that are with the threads, and those that wait until there are fewer.
+    inquiries: usize,
+    later: VecDeque<Question>,
 }
 
 impl Workers {
@@ -74,6 +81,8 @@ impl Workers {
             unanswered: 0,
             waiting: HashMap::new(),
             sharing: HashMap::new(),
+            inquiries: 0,
+            later: VecDeque::new(),
         };
         Ok((pool, channel))
     }
@@ -184,21 +193,15 @@ impl Workers {
         &mut self,
         ticket: Ticket,
         wants: Wants,
-        selection: Selection,
+        registry: Arc<Registry>,
         around: Arc<Surroundings>,
     ) {
-        self.ask(Question::Survey { ticket, wants, selection, around });
+        self.ask(Question::Survey { ticket, wants, registry, around });
     }
 
     /// Has looked at what may be wrong.
-    pub(super) fn examine(
-        &mut self,
-        ticket: Ticket,
-        patient: Patient,
-        registered: Vec<RegisteredProject>,
-        around: Arc<Surroundings>,
-    ) {
-        self.ask(Question::Examine { ticket, patient: Box::new(patient), registered, around });
+    pub(super) fn examine(&mut self, ticket: Ticket, patient: Patient, around: Arc<Surroundings>) {
+        self.ask(Question::Examine { ticket, patient: Box::new(patient), around });
     }
 
     /// Has a question about trajectories or usage answered.
@@ -229,6 +232,25 @@ impl Workers {
 
     fn ask(&mut self, question: Question) {
         self.unanswered += 1;
+        if !question.is_of_a_client() {
+            self.pass_on(question);
+        } else if self.inquiries == FOR_CLIENTS {
+            self.later.push_back(question);
+        } else {
+            self.inquiries += 1;
+            self.pass_on(question);
+        }
+    }
+
+    /// A client's question is answered: the next one can be asked.
+    fn inquired(&mut self) {
+        match self.later.pop_front() {
+            Some(question) => self.pass_on(question),
+            None => self.inquiries = self.inquiries.saturating_sub(1),
+        }
+    }
+
+    fn pass_on(&mut self, question: Question) {
         let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
         if open > self.threads && self.threads < MOST {
             match self.add_thread() {
@@ -301,8 +323,14 @@ impl Daemon {
             Answer::Swept(Ok(0)) => {}
             Answer::Swept(Ok(logs)) => info!(logs, "logs of runs that are recorded no more are removed"),
             Answer::Swept(Err(cause)) => warn!(cause, "logs of runs that are recorded no more may stay"),
-            Answer::Told { ticket, result } => self.reply(ticket, result),
-            Answer::Surveyed { ticket, wants, found } => self.surveyed(ticket, wants, found),
+            Answer::Told { ticket, result } => {
+                self.workers.inquired();
+                self.reply(ticket, result);
+            }
+            Answer::Surveyed { ticket, wants, found } => {
+                self.workers.inquired();
+                self.surveyed(ticket, wants, found);
+            }
             Answer::Looked(found) => self.looked(found.map(|found| *found)),
             Answer::Weighed(weighed) => self.weighed(weighed),
         }

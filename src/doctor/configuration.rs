@@ -3,26 +3,27 @@
 use super::Sight;
 use crate::base::{Format, Severity, render};
 use crate::config::FileKind;
+use crate::loader::UnitState;
 use crate::wire::{ConfigState, Finding};
 
 pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
-    let selection = &sight.patient.selection;
+    let (said, global) = (sight.said, &sight.patient.request.selection.global);
     let mut found = Vec::new();
-    let how =
-        if selection.global.named { "by `--config` or `HARNESSD_CONFIG`" } else { "in its usual place" };
-    for (file, kind) in selection.present() {
+    let how = if global.named { "by `--config` or `HARNESSD_CONFIG`" } else { "in its usual place" };
+    for (file, kind) in &said.files {
         found.push(Finding::note(match kind {
             FileKind::Global => format!("the global file is `{file}`, {how}"),
             FileKind::DropIn => format!("a drop-in is `{file}`"),
             FileKind::Project => format!("the project's file is `{file}`"),
         }));
     }
+    found.extend(said.projects.iter().map(project));
     if found.is_empty() {
-        let text = format!("there is no configuration file; `{}` would be read", selection.global.file);
+        let text = format!("there is no configuration file; `{}` would be read", global.file);
         found.push(Finding::note(text).help("`harnessd init` writes one to begin with"));
     }
-    for one in &sight.loaded.diagnostics {
-        let text = render(std::slice::from_ref(one), &sight.loaded.sources, Format::Short);
+    for one in &said.diagnostics {
+        let text = render(std::slice::from_ref(one), &said.sources, Format::Short);
         let finding = match one.severity {
             Severity::Error => Finding::error(text.trim_end()),
             Severity::Warning => Finding::warning(text.trim_end()),
@@ -30,21 +31,34 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
         found.push(Finding { help: one.help.clone(), ..finding });
     }
     let state = sight.patient.daemon.as_ref().map(|daemon| daemon.configuration);
-    let wrong = sight.loaded.diagnostics.iter().any(|one| one.severity == Severity::Error);
-    found.extend(match (state, sight.loaded.configuration.as_ref().filter(|_| !wrong)) {
-        (Some(ConfigState::Rejected), Some(_)) => Some(
+    found.extend(match (state, said.is_valid()) {
+        (Some(ConfigState::Rejected), true) => Some(
             Finding::warning(
                 "what the files say now is valid and not in force: the last reading was refused",
             )
             .help("`harnessd reload` puts it in force"),
         ),
-        (Some(ConfigState::Rejected), None) => Some(Finding::warning(
-            "of what is refused the last good definition is in force, or nothing if there was none yet",
+        (Some(ConfigState::Rejected), false) => Some(Finding::warning(
+            "of what is refused the last good definition is in force, or none if there was none yet",
         )),
-        (_, Some(valid)) => {
-            Some(Finding::ok(format!("it is valid and declares {} harnesses", valid.harnesses.len())))
+        (_, true) => {
+            let count = said.harnesses.len();
+            let plural = if count == 1 { "" } else { "es" };
+            Some(Finding::ok(format!("it is valid and declares {count} harness{plural}")))
         }
-        (_, None) => None,
+        (_, false) => None,
     });
     found
+}
+
+/// A project that the daemon runs, or would.
+fn project(unit: &UnitState) -> Finding {
+    let UnitState { file, listed, changed, .. } = unit;
+    let name = unit.name.as_deref().unwrap_or("?");
+    let how = if *listed { "listed in the global file" } else { "registered by `up`" };
+    if *changed {
+        return Finding::note(format!("project `{name}` is `{file}`, {how}, and has changed since"))
+            .help("`harnessd up` in its directory applies what it says now");
+    }
+    Finding::note(format!("project `{name}` is `{file}`, {how}"))
 }

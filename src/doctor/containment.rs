@@ -13,8 +13,10 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
         Ok(group) => return vec![Finding::ok(format!("each run gets a group of its own below `{group}`"))],
         Err(cause) => cause,
     };
-    let configuration = sight.loaded.configuration.iter().flat_map(|one| one.harnesses.values());
-    let limited: Vec<String> = configuration
+    let limited: Vec<String> = sight
+        .said
+        .harnesses
+        .values()
         .filter(|harness| harness.memory_max.is_some() || harness.cpu_weight.is_some())
         .map(|harness| format!("`{}`", harness.name))
         .collect();

@@ -5,10 +5,10 @@ use crate::launch::program;
 use crate::wire::Finding;
 
 pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
-    let Some(configuration) = &sight.loaded.configuration else { return Vec::new() };
+    let harnesses = &sight.said.harnesses;
     let mut found = Vec::new();
     let mut sound = 0;
-    for (name, harness) in &configuration.harnesses {
+    for (name, harness) in harnesses {
         match program(harness, sight.around) {
             Ok(_) => sound += 1,
             Err(cause) => {
@@ -19,10 +19,7 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
         }
     }
     if sound > 0 {
-        found.insert(
-            0,
-            Finding::ok(format!("{sound} of {} have their program", configuration.harnesses.len())),
-        );
+        found.insert(0, Finding::ok(format!("{sound} of {} have their program", harnesses.len())));
     }
     found
 }

@@ -16,8 +16,10 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
     let patient = sight.patient;
     let mut found = vec![private(&patient.state, true)];
     found.extend(patient.daemon.as_ref().map(|_| private(&patient.socket, false)));
-    let files = patient.selection.present();
-    found.extend(files.iter().filter_map(|(file, kind)| told_by(file, *kind)));
+    found.extend(sight.said.files.iter().filter_map(|(file, kind)| told_by(file, *kind)));
+    // What `up` has accepted is not read from its file again.
+    let listed = sight.said.projects.iter().filter(|project| project.listed);
+    found.extend(listed.filter_map(|project| told_by(&project.file, FileKind::Project)));
     found
 }
 

@@ -11,10 +11,13 @@ use crate::base::{HarnessName, Wall};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillChanges {
     /// They are copied or replaced.
+    #[serde(rename = "write")]
     pub written: Vec<String>,
     /// Their copies stay as they are.
+    #[serde(rename = "keep")]
     pub kept: Vec<String>,
     /// Their copies go, entries of others in a private target included.
+    #[serde(rename = "remove")]
     pub removed: Vec<String>,
     /// They are left alone because somebody else holds them.
     pub occupied: Vec<String>,
@@ -117,6 +120,7 @@ pub struct Execution {
     /// The working directory.
     pub workdir: String,
     /// The names of its variables.
+    #[serde(rename = "env")]
     pub environment: Vec<String>,
     /// What it reads on its standard input.
     pub stdin: PlannedInput,
@@ -159,6 +163,7 @@ pub enum PlannedSession {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedFiring {
     /// The slot.
+    #[serde(rename = "utc")]
     pub at: Wall,
     /// The same in the zone of the schedule.
     pub local: String,

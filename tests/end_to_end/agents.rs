@@ -265,7 +265,7 @@ fn init_writes_a_file_to_begin_with() {
             1,
             format!(
                 "error: `{}` was not written: it is there already\n  help: `--dry-run` prints what would be \
-            written; `harnessd validate` checks what is there\n",
+            written; `harnessd validate` checks what is there; `--config` names another place\n",
                 file.display()
             )
         )

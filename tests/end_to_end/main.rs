@@ -34,6 +34,7 @@ mod scenarios;
 mod scenarios_trajectories;
 mod schedules;
 mod sessions;
+mod shell;
 mod stalls;
 mod store;
 mod support;

@@ -59,7 +59,7 @@ fn a_start_does_what_its_plan_says() {
     assert_eq!(before, (snapshot(&home.path("app")), snapshot(&home.path(".local/state/harnessd/skills"))));
     assert!(!said.out.contains("stand-in:") && !said.out.contains("sk-very-secret"), "{}", said.out);
     assert_eq!((&plan["made_by"], &plan["firings"]), (&json!("daemon"), &json!([])));
-    assert_eq!(plan["skills"]["written"], json!(["alpha", "beta"]));
+    assert_eq!(plan["skills"]["write"], json!(["alpha", "beta"]));
     let shadowed = json!([{"name": "alpha", "source": home.text("app/.agents/skills/alpha"),
         "copies": [{"source": home.text("team/alpha"), "rank": "global"}]}]);
     assert_eq!(plan["skills"]["shadowed"], shadowed);
@@ -71,13 +71,13 @@ fn a_start_does_what_its_plan_says() {
     assert_eq!(run["log"], log.as_str());
     let projected: Vec<&Value> =
         run["skills"].as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
-    assert_eq!(json!(projected), plan["skills"]["written"]);
+    assert_eq!(json!(projected), plan["skills"]["write"]);
     for document in plan["documents"].as_array().unwrap() {
         assert!(Path::new(document.as_str().unwrap()).is_file(), "{document}");
     }
     // The same by what the process saw.
     let log = home.log("review");
-    assert_eq!(json!(names(&log)), plan["environment"], "{log}");
+    assert_eq!(json!(names(&log)), plan["env"], "{log}");
     assert_eq!(lines(&log, "cwd "), [format!("\"{}\"", home.text("app"))]);
     let argv = lines(&log, "argv ");
     let words: Vec<String> =
@@ -94,8 +94,8 @@ fn a_start_does_what_its_plan_says() {
     }
 
     let again = home.ok(&["plan", "review", "--json"]).json();
-    assert_eq!(again["skills"]["kept"], json!(["alpha", "beta"]));
-    assert_eq!(again["skills"]["written"], json!([]));
+    assert_eq!(again["skills"]["keep"], json!(["alpha", "beta"]));
+    assert_eq!(again["skills"]["write"], json!([]));
     assert_eq!(again["command"], plan["command"]);
 }
 
@@ -112,7 +112,7 @@ fn without_a_daemon_a_plan_is_that_of_once() {
     let run = home.ended_run("review");
     assert_eq!(run["command"], plan["command"]);
     let log = home.log("review");
-    assert_eq!(json!(names(&log)), plan["environment"]);
+    assert_eq!(json!(names(&log)), plan["env"]);
     assert!(names(&log).contains(&"ONLY_HERE"));
     let shown = home.ok(&["plan", "review"]).out;
     assert!(
@@ -167,7 +167,7 @@ fn the_next_firings_are_those_of_the_schedule() {
     let of =
         |name: &str| plans.as_array().unwrap().iter().find(|plan| plan["harness"] == name).unwrap().clone();
     assert_eq!((&of("sweep")["firings"], &of("sweep")["made_by"]), (&alone, &json!("daemon")));
-    assert_eq!(home.harness("sweep")["next_firing"], alone[0]["at"]);
+    assert_eq!(home.harness("sweep")["next_firing"], alone[0]["utc"]);
     let delayed = of("delayed")["firings"].clone();
     assert_eq!(home.harness("delayed")["next_firing"], delayed[0]["delayed_until"]);
     let stamps = |key: &str| {
@@ -178,7 +178,7 @@ fn the_next_firings_are_those_of_the_schedule() {
             .map(|one| one[key].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    for (at, due) in stamps("at").iter().zip(stamps("delayed_until")) {
+    for (at, due) in stamps("utc").iter().zip(stamps("delayed_until")) {
         assert!(*at < due && due[..13] == at[..13], "{at} {due}");
     }
 }
@@ -198,8 +198,8 @@ fn skills_are_projected_by_hand() {
     assert_eq!(snapshot(&home.path("")), before);
     assert_eq!(
         dry["skills"],
-        json!({"target": home.text("app/.codex/skills"), "private": false, "written": ["ours"], "kept": [],
-            "removed": [], "occupied": ["taken"], "left_out": [], "shadowed": []})
+        json!({"target": home.text("app/.codex/skills"), "private": false, "write": ["ours"], "keep": [],
+            "remove": [], "occupied": ["taken"], "left_out": [], "shadowed": []})
     );
     assert_eq!((&dry["harness"], &dry["dry_run"]), (&json!("a"), &json!(true)));
     let warning = dry["warnings"][0].as_str().unwrap();

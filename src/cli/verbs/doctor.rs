@@ -40,12 +40,10 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
 
 /// The same in this environment.
 fn by_ourselves(context: &Context) -> DoctorView {
-    let loaded = context.load();
-    let configuration = loaded.configuration.as_ref();
-    let registry = configuration.map_or_else(Registry::builtin, |one| one.registry.clone());
+    let registry = context.load().configuration.map_or_else(Registry::builtin, |one| one.registry);
     let around = surroundings(context, &registry);
     let patient = Patient {
-        selection: context.selection.clone(),
+        request: context.request(context.registered().unwrap_or_default()),
         state: context.state_dir(),
         state_by_flag: context.state_dir.is_some(),
         socket: context.socket_path(),
@@ -53,7 +51,7 @@ fn by_ourselves(context: &Context) -> DoctorView {
         agents: ask_all(agents(&registry, &around)),
         daemon: None,
     };
-    examine(&patient, &loaded, &around)
+    examine(&patient, &around)
 }
 
 /// Whether client and daemon are of one version.

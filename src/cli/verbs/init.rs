@@ -39,7 +39,7 @@ pub(in crate::cli) fn perform(
         return Ok(ExitCode::SUCCESS);
     }
     if !args.dry_run {
-        files::create(&file, text.as_bytes()).map_err(|cause| refused(file.as_str(), &cause))?;
+        files::create(&file, text.as_bytes()).map_err(|cause| refused(kind, file.as_str(), &cause))?;
     }
     let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
     if out.is_json() {
@@ -65,13 +65,19 @@ pub(in crate::cli) fn perform(
     Ok(ExitCode::SUCCESS)
 }
 
-fn refused(file: &str, cause: &std::io::Error) -> Failure {
+fn refused(kind: Kind, file: &str, cause: &std::io::Error) -> Failure {
     let there = cause.kind() == std::io::ErrorKind::AlreadyExists;
-    let help = if there {
-        "`--dry-run` prints what would be written; `harnessd validate` checks what is there"
-    } else {
-        "choose another place with `--config`, or make the directory writable"
+    let help = match (there, kind) {
+        (true, Kind::Global) => {
+            "`--dry-run` prints what would be written; `harnessd validate` checks what is there; `--config` names \
+             another place"
+        }
+        (true, Kind::Project) => {
+            "`--dry-run` prints what would be written; `harnessd validate` checks what is there"
+        }
+        (false, Kind::Global) => "choose another place with `--config`, or make the directory writable",
+        (false, Kind::Project) => "make the directory writable, or go to the project's own",
     };
     let said = if there { "it is there already".to_owned() } else { crate::host::cause(cause) };
-    ErrorBody::new(ErrorCode::BadRequest, format!("`{file}` was not written: {said}")).help(help).into()
+    ErrorBody::new(ErrorCode::FileNotWritten, format!("`{file}` was not written: {said}")).help(help).into()
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::describe::words;
 use super::read;
 use super::skills::print_changes;
-use crate::base::{HarnessName, RunIds, harmless};
+use crate::base::{HarnessName, RunIds};
 use crate::cli::args::PlanArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -55,13 +55,13 @@ fn one(context: &Context, name: &str) -> Result<PlanView, Failure> {
         Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
         Err(failure) => return Err(failure),
     }
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, name)?;
     Ok(here(context, &configuration, &harness, &remembered(context)))
 }
 
 fn all(context: &Context) -> Result<Vec<PlanView>, Failure> {
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let remembered = remembered(context);
     let mut client = match context.client() {
         Ok(client) => Some(client),
@@ -119,52 +119,49 @@ fn print(plan: &PlanView, out: &mut Output) -> Result<(), Failure> {
         Planner::Daemon => "in the daemon's environment",
         Planner::Caller => "in this environment: no daemon runs it",
     };
-    say(out, &format!("{} ({}), planned {whose}", plan.harness, plan.adapter))?;
+    out.line(&format!("{} ({}), planned {whose}", plan.harness, plan.adapter))?;
     match &plan.start {
-        PlannedStart::Fails { failure } => say(out, &format!("  its start would fail: {}", failure.message))?,
+        PlannedStart::Fails { failure } => {
+            out.line(&format!("  its start would fail: {}", failure.message))?
+        }
         PlannedStart::Executes(execution) => print_execution(execution, out)?,
     }
     if !plan.firings.is_empty() {
-        say(out, "next firings:")?;
+        out.line("next firings:")?;
     }
     for firing in &plan.firings {
         let delay = firing.delayed_until.map(|due| format!(", delayed until {}", due.rfc3339()));
-        say(out, &format!("  {} = {}{}", firing.local, firing.at.rfc3339(), delay.unwrap_or_default()))?;
+        out.line(&format!("  {} = {}{}", firing.local, firing.at.rfc3339(), delay.unwrap_or_default()))?;
     }
     Ok(())
 }
 
 fn print_execution(execution: &Execution, out: &mut Output) -> Result<(), Failure> {
-    say(out, &format!("  program: {}", execution.program))?;
-    say(out, &format!("  command: {}", words(&execution.command)))?;
-    say(out, &format!("  workdir: {}", execution.workdir))?;
+    out.line(&format!("  program: {}", execution.program))?;
+    out.line(&format!("  command: {}", words(&execution.command)))?;
+    out.line(&format!("  workdir: {}", execution.workdir))?;
     let input = match execution.stdin {
         PlannedInput::Nothing => "nothing",
         PlannedInput::Terminal => "its terminal",
         PlannedInput::Prompt => "the prompt",
     };
-    say(out, &format!("  standard input: {input}"))?;
+    out.line(&format!("  standard input: {input}"))?;
     let session = match execution.session {
         PlannedSession::New => "a new one",
         PlannedSession::Resumed => "its last one goes on (a start by hand begins a new one)",
     };
-    say(out, &format!("  session: {session}"))?;
-    say(out, &format!("  log: {}", execution.log))?;
-    say(out, &format!("  variables: {}", execution.environment.join(" ")))?;
+    out.line(&format!("  session: {session}"))?;
+    out.line(&format!("  log: {}", execution.log))?;
+    out.line(&format!("  variables: {}", execution.environment.join(" ")))?;
     match &execution.skills {
-        None => say(out, "  skills: this agent takes none")?,
+        None => out.line("  skills: this agent takes none")?,
         Some(skills) => print_changes(skills, out)?,
     }
     for document in &execution.documents {
-        say(out, &format!("  file for the agent: {document}"))?;
+        out.line(&format!("  file for the agent: {document}"))?;
     }
     for warning in &execution.warnings {
-        say(out, &format!("  warning: {warning}"))?;
+        out.line(&format!("  warning: {warning}"))?;
     }
     Ok(())
-}
-
-/// A line, whatever stands in the names of files.
-fn say(out: &mut Output, text: &str) -> Result<(), Failure> {
-    out.line(&harmless(text))
 }

@@ -6,7 +6,6 @@ mod sync;
 use std::process::ExitCode;
 
 use super::read;
-use crate::base::harmless;
 use crate::cli::args::{SkillsArgs, SkillsVerb};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -77,13 +76,13 @@ pub(super) fn print_changes(skills: &ProjectionView, out: &mut Output) -> Result
         ("left out", &skills.left_out),
     ];
     for (word, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
-        out.line(&harmless(&format!("    {word}: {}", names.join(", "))))?;
+        out.line(&format!("    {word}: {}", names.join(", ")))?;
     }
     for winner in &skills.shadowed {
         for copy in &winner.copies {
             let rank = word(&copy.rank);
             let text = format!("    {}: {} shadows {} [{rank}]", winner.name, winner.source, copy.source);
-            out.line(&harmless(&text))?;
+            out.line(&text)?;
         }
     }
     Ok(())

@@ -51,7 +51,7 @@ fn print(listed: &TrajectoriesView, out: &mut Output) -> Result<(), Failure> {
         out.table(&["SESSION", "STARTED", "CLAIMANTS", "REASON"], &rows)?;
     }
     for warning in &listed.warnings {
-        out.line(&format!("warning: {}", crate::base::harmless(warning)))?;
+        out.line(&format!("warning: {warning}"))?;
     }
     Ok(())
 }
@@ -65,14 +65,14 @@ fn row(one: &TrajectoryView, out: &Output) -> Vec<String> {
         or_dash(one.started_at.map(|at| out.time(at))),
         or_dash(one.run),
         one.evidence.map_or_else(|| one.source.to_string(), |evidence| evidence.to_string()),
-        crate::base::harmless(&one.models.join(", ")),
+        one.models.join(", "),
     ]
 }
 
 fn excluded(one: &ExcludedView, out: &Output) -> Vec<String> {
     let claimants: Vec<&str> = one.claimants.iter().map(crate::base::HarnessName::as_str).collect();
     vec![
-        crate::base::harmless(&one.native_id),
+        one.native_id.clone(),
         or_dash(one.started_at.map(|at| out.time(at))),
         claimants.join(", "),
         one.reason.clone(),

@@ -41,7 +41,7 @@ pub(in crate::cli) fn perform(
         print(&used, by, out)?;
     }
     for warning in account.iter().flat_map(|account| &account.warnings) {
-        out.line(&format!("warning: {}", crate::base::harmless(warning)))?;
+        out.line(&format!("warning: {warning}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -74,7 +74,7 @@ fn keys(key: &UsageKey, by: Option<By>) -> Vec<String> {
         None => vec![or_dash(key.harness.as_ref())],
         Some(By::Run) => vec![or_dash(key.run), or_dash(key.harness.as_ref())],
         Some(By::Day) => vec![or_dash(key.day.as_ref())],
-        Some(By::Model) => vec![crate::base::harmless(&or_dash(key.model.as_ref()))],
+        Some(By::Model) => vec![or_dash(key.model.as_ref())],
         Some(By::Project) => vec![or_dash(key.project.as_ref())],
     }
 }

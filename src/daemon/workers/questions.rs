@@ -17,17 +17,16 @@ use crate::daemon::projects::compared;
 use crate::daemon::recording::sweep;
 use crate::daemon::requests::json;
 use crate::daemon::sessions::{Sought, find, plan_next, prepare_in};
-use crate::daemon::surveys::Wants;
+use crate::daemon::surveys::{Sighted, Wants, sight};
 use crate::daemon::weighing::{Placed, Weighed, weigh};
 use crate::doctor::{Patient, examine};
 use crate::host::clock;
 use crate::host::git::Repository;
 use crate::host::tree::Kin;
 use crate::launch::{
-    FoundAgent, LaunchError, Prepared, Surroundings, agents, shown_command, skills_view, sync_skills,
-    withdraw_skills,
+    LaunchError, Prepared, Surroundings, shown_command, skills_view, sync_skills, withdraw_skills,
 };
-use crate::loader::{self, Reading, Request, Selection, read_units};
+use crate::loader::{Reading, Request, read_units};
 use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
 use crate::wire::{
@@ -97,13 +96,12 @@ pub(super) enum Question {
     Survey {
         ticket: Ticket,
         wants: Wants,
-        selection: Selection,
+        registry: Arc<Registry>,
         around: Arc<Surroundings>,
     },
     Examine {
         ticket: Ticket,
         patient: Box<Patient>,
-        registered: Vec<RegisteredProject>,
         around: Arc<Surroundings>,
     },
     Inquire {
@@ -152,7 +150,7 @@ pub(in crate::daemon) enum Answer {
     Surveyed {
         ticket: Ticket,
         wants: Wants,
-        found: Vec<FoundAgent>,
+        found: Vec<Sighted>,
     },
     /// The follower with what it found; none: it is lost.
     Looked(Option<Box<(Box<Follower>, Look)>>),
@@ -191,6 +189,11 @@ impl Question {
                 Answer::Told { ticket: *ticket, result: Err(ErrorBody::new(ErrorCode::Internal, trouble)) }
             }
         }
+    }
+
+    /// Whether a client asks it, who would be told also why there is no answer.
+    pub(super) fn is_of_a_client(&self) -> bool {
+        matches!(self.failed(""), Answer::Told { .. })
     }
 
     /// The answer.
@@ -239,17 +242,11 @@ impl Question {
                 };
                 Answer::Told { ticket, result: json(&view) }
             }
-            Self::Survey { ticket, wants, selection, around } => {
-                // A mistake in the configuration must not hide the built-in agents.
-                let configuration = loader::load_global(&selection, &around.home).configuration;
-                let registry = configuration.map_or_else(Registry::builtin, |one| one.registry);
-                Answer::Surveyed { ticket, wants, found: agents(&registry, &around) }
+            Self::Survey { ticket, wants, registry, around } => {
+                Answer::Surveyed { ticket, wants, found: sight(&registry, &around) }
             }
-            Self::Examine { ticket, mut patient, registered, around } => {
-                patient.selection.look_again();
-                let now = clock::now().wall;
-                let loaded = loader::load_units(&patient.selection, registered, &around.home, now);
-                Answer::Told { ticket, result: json(&examine(&patient, &loaded, &around)) }
+            Self::Examine { ticket, patient, around } => {
+                Answer::Told { ticket, result: json(&examine(&patient, &around)) }
             }
             Self::Inquire { ticket, asks, desk } => {
                 Answer::Told { ticket, result: inquiries::answer(asks, &desk) }

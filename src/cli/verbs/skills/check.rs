@@ -6,7 +6,7 @@ use crate::base::{Format, Severity, render};
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, plain};
 use crate::skills::{UNREADABLE, check};
 
 /// There are errors.
@@ -20,7 +20,8 @@ pub(super) fn perform(context: &Context, args: &CheckArgs, out: &mut Output) -> 
         true => Format::Json,
         false => Format::Human { color: Output::color(&context.env) },
     };
-    out.bytes(render(&found.diagnostics, &found.sources, format).as_bytes())?;
+    let text = render(&found.diagnostics, &found.sources, format);
+    out.bytes(if out.is_json() { plain(text) } else { text }.as_bytes())?;
     let errors = found.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
     if !out.is_json() {
         let plural =

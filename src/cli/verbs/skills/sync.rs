@@ -37,7 +37,7 @@ fn synced(context: &Context, args: &SyncArgs) -> Result<SyncView, Failure> {
         Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
         Err(failure) => return Err(failure),
     }
-    let configuration = context.configuration()?;
+    let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, &args.name)?;
     let done = sync_skills(&harness, &context.surroundings_of(&configuration), args.dry_run);
     done.map_err(|cause| ErrorBody::new(cause.code(), cause.to_string()).into())
