@@ -75,8 +75,19 @@ impl Failure {
         }
     }
 
-    /// The failure as the object that `--json` prints.
+    /// The failure as the object that `--json` prints; it has a help line in any case.
     pub(super) fn body(&self) -> ErrorBody {
+        let body = self.said();
+        match body.help {
+            Some(_) => body,
+            None => {
+                let help = usual_help(body.code);
+                body.help(help)
+            }
+        }
+    }
+
+    fn said(&self) -> ErrorBody {
         match self {
             Self::Said(body)
             | Self::Ended { body, .. }
@@ -105,6 +116,43 @@ pub(super) fn usage_message(usage: &clap::Error) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What helps where nothing more exact is known.
+const fn usual_help(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::UnknownHarness => "`harnessd list` shows the harnesses",
+        ErrorCode::UnknownAdapter => "`harnessd agents` shows the agents",
+        ErrorCode::UnknownProfile => "`[profile.NAME]` in the global file declares one",
+        ErrorCode::UnknownProject => "`harnessd ps` shows the projects",
+        ErrorCode::UnknownRun => "`harnessd runs` lists the runs",
+        ErrorCode::UnknownSession => "`harnessd trajectories` lists the sessions",
+        ErrorCode::NotHarvested => "`harvest = true` in its table lets them be read",
+        ErrorCode::AlreadyRunning => "wait for its end, or end it: `harnessd stop` ends what the daemon runs",
+        ErrorCode::AlreadyStopping => "try again when it is stopped; `harnessd status` shows the daemon",
+        ErrorCode::ConfigInvalid => "`harnessd validate` shows each mistake with its place",
+        ErrorCode::SpawnFailed => {
+            "`harnessd plan` shows what a start executes, `harnessd doctor` whether it is there"
+        }
+        ErrorCode::PromptUnreadable => "mend the file: it is read at every start",
+        ErrorCode::SkillRootUnreadable => {
+            "make it readable for the user that harnessd runs as, or take it out of `skill_paths`"
+        }
+        ErrorCode::TargetNotWritable => {
+            "make it writable for the user that harnessd runs as, and end who holds its lock"
+        }
+        ErrorCode::RunFailed => "`harnessd logs` with its name shows what it wrote",
+        ErrorCode::FileNotWritten => "make the file and its directory writable for this user",
+        ErrorCode::NotPermitted => "see the message: it is refused on purpose",
+        ErrorCode::NoDaemon => {
+            "its log says what it is busy with; `harnessd doctor` looks at its lock and its store"
+        }
+        ErrorCode::VersionMismatch => "`harnessd reexec` puts the installed version in the daemon's place",
+        ErrorCode::BadRequest => "`harnessd help` and `harnessd VERB --help` show what is understood",
+        ErrorCode::TooLarge => "ask for less at a time, or when fewer ask",
+        ErrorCode::NotReexecuted => "the daemon goes on; mend what the message says, then try again",
+        ErrorCode::Internal => "`harnessd doctor` looks for what may be wrong; the daemon's log may say more",
+    }
+}
+
 /// How to mend what keeps a daemon from running.
 const fn daemon_help(cause: &DaemonError) -> &'static str {
     match cause {
@@ -127,5 +175,25 @@ const fn daemon_help(cause: &DaemonError) -> &'static str {
 impl From<ConnectError> for Failure {
     fn from(cause: ConnectError) -> Self {
         Self::Said(cause.body())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Failure;
+    use crate::wire::{ErrorBody, ErrorCode};
+
+    /// CTL-7: an error has a help line, the exact one where there is one, else what usually helps.
+    #[test]
+    fn every_failure_says_what_helps() {
+        let help = |failure: Failure| failure.body().help.unwrap();
+        let bare = ErrorBody::new(ErrorCode::RunFailed, "m");
+        assert_eq!(help(bare.clone().help("exact").into()), "exact");
+        assert_eq!(help(bare.into()), "`harnessd logs` with its name shows what it wrote");
+        let file = Failure::File { what: "`/x`".to_owned(), cause: std::io::Error::other("c") };
+        assert_eq!(
+            help(file),
+            "`harnessd doctor` looks for what may be wrong; the daemon's log may say more"
+        );
     }
 }

@@ -98,7 +98,13 @@ fn a_start_that_cannot_be_made_names_harness_and_path() {
         let said = home.harnessd(&["start", name, "--wait"]);
         assert_eq!(
             (said.code, said.err),
-            (1, format!("error: harness `{name}` could not be started: {cause}\n"))
+            (
+                1,
+                format!(
+                    "error: harness `{name}` could not be started: {cause}\n\
+             \x20 help: `harnessd plan` shows what a start executes, `harnessd doctor` whether it is there\n"
+                )
+            )
         );
         let run = &home.runs(name)[0];
         assert_eq!(

@@ -306,7 +306,8 @@ fn a_failure_does_not_swallow_the_successes() {
         (failed.code, failed.err.as_str()),
         (
             1,
-            "error: harness `gone` could not be started: `/nonexistent/agent` does not exist; started: sleeper\n"
+            "error: harness `gone` could not be started: `/nonexistent/agent` does not exist; started: sleeper\n\
+             \x20 help: `harnessd plan` shows what a start executes, `harnessd doctor` whether it is there\n"
         )
     );
     assert_eq!(home.harness("sleeper")["state"], "running");

@@ -52,7 +52,11 @@ fn a_run_is_ended_at_its_timeout() {
     let said = home.harnessd(&["start", "slow", "--wait"]);
     assert_eq!(
         (said.code, said.err.as_str()),
-        (1, "error: the run of harness `slow` ended `timeout`: ran longer than its `timeout` of 300ms\n")
+        (
+            1,
+            "error: the run of harness `slow` ended `timeout`: ran longer than its `timeout` of 300ms\n\
+             \x20 help: `harnessd logs` with its name shows what it wrote\n"
+        )
     );
     let run = &home.runs("slow")[0];
     assert_eq!((&run["outcome"], &run["signal"]), (&"timeout".into(), &"SIGTERM".into()));

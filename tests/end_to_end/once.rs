@@ -19,7 +19,11 @@ fn once_runs_records_and_exits_by_the_outcome() {
     let bad = home.harnessd(&["once", "bad"]);
     assert_eq!(
         (bad.code, bad.err.as_str()),
-        (42, "error: the run of harness `bad` ended `failed`: exit status 42\n")
+        (
+            42,
+            "error: the run of harness `bad` ended `failed`: exit status 42\n\
+             \x20 help: `harnessd logs` with its name shows what it wrote\n"
+        )
     );
     assert_eq!(home.runs("bad").len(), 1, "once is once, whatever the policy");
     assert_eq!(home.harnessd(&["once", "dead"]).code, 1);
@@ -46,14 +50,24 @@ fn once_and_the_daemon_never_run_one_harness_twice() {
     let refused = home.harnessd(&["once", "job"]);
     assert_eq!(refused.code, 1);
     let pid = home.daemon_pid();
-    assert_eq!(refused.err, format!("error: harness `job` runs already, under process {pid}\n"));
+    assert_eq!(
+        refused.err,
+        format!(
+            "error: harness `job` runs already, under process {pid}\n\
+             \x20 help: wait for its end, or end it: `harnessd stop` ends what the daemon runs\n"
+        )
+    );
     home.ok(&["stop", "job", "--wait"]);
     let mut once = home.command(&["once", "job"]).spawn().unwrap();
     until("it runs in the foreground", || (home.processes_with(&mark).len() == 1).then_some(()));
     let refused = home.harnessd(&["start", "job", "--wait"]);
     assert_eq!(
         refused.err,
-        format!("error: harness `job` could not be started: it runs already, under process {}\n", once.id())
+        format!(
+            "error: harness `job` could not be started: it runs already, under process {}\n\
+             \x20 help: wait for its end, or end it: `harnessd stop` ends what the daemon runs\n",
+            once.id()
+        )
     );
     assert_eq!(home.harness("job")["state"], "stopped", "that is no failure");
     let row = &home.runs("job")[0];

@@ -66,7 +66,13 @@ fn a_limit_with_exit_status_0_is_a_limit() {
     let at = home.read("at").trim().to_owned();
     let cause = format!("Claude AI usage limit reached|{at}");
     assert_eq!((said.code, said.out), (1, format!("error: {cause}\n")));
-    assert_eq!(said.err, format!("error: the run of harness `job` ended `rate-limited`: {cause}\n"));
+    assert_eq!(
+        said.err,
+        format!(
+            "error: the run of harness `job` ended `rate-limited`: {cause}\n\
+             \x20 help: `harnessd logs` with its name shows what it wrote\n"
+        )
+    );
     let run = &home.runs("job")[0];
     assert_eq!(of(run), (json!("rate-limited"), json!(cause), json!(0)));
     let until = chrono::DateTime::parse_from_rfc3339(run["until"].as_str().unwrap()).unwrap();

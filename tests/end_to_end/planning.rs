@@ -225,7 +225,17 @@ fn skills_are_projected_by_hand() {
     assert_eq!(home.harnessd(&["skills", "sync", "b"]).code, 1);
     fs::remove_dir_all(home.path("app")).unwrap();
     let gone = home.harnessd(&["skills", "sync", "a"]);
-    assert_eq!((gone.code, gone.err), (1, format!("error: workdir `{}` does not exist\n", home.text("app"))));
+    assert_eq!(
+        (gone.code, gone.err),
+        (
+            1,
+            format!(
+                "error: workdir `{}` does not exist\n\
+             \x20 help: `harnessd plan` shows what a start executes, `harnessd doctor` whether it is there\n",
+                home.text("app")
+            )
+        )
+    );
     fs::create_dir(home.path("app")).unwrap();
     home.ok(&["skills", "sync", "a"]);
     let view = home.ok(&["skills", "a", "--json"]).json();
@@ -247,7 +257,17 @@ fn a_target_that_cannot_be_written_is_foretold() {
         format!("adapter codex: project skills: write {}: not a directory", home.text("app/.codex/skills"));
     for command in [&["skills", "sync", "a", "--dry-run"][..], &["skills", "sync", "a"]] {
         let said = home.harnessd(command);
-        assert_eq!((said.code, said.err), (1, format!("error: {message}\n")), "{command:?}");
+        assert_eq!(
+            (said.code, said.err),
+            (
+                1,
+                format!(
+                    "error: {message}\n\
+             \x20 help: make it writable for the user that harnessd runs as, and end who holds its lock\n"
+                )
+            ),
+            "{command:?}"
+        );
     }
     home.start_daemon();
     let plan: Value = serde_json::from_str(&home.harnessd(&["plan", "a", "--json"]).out).unwrap();

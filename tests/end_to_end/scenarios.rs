@@ -239,7 +239,10 @@ fn prompt_file_deleted_between_load_and_spawn() {
     let blank = home.harnessd(&["start", "a", "--wait"]);
     assert_eq!(
         blank.err,
-        format!("error: harness `a` could not be started: prompt file `{path}`: it is blank\n")
+        format!(
+            "error: harness `a` could not be started: prompt file `{path}`: it is blank\n\
+             \x20 help: mend the file: it is read at every start\n"
+        )
     );
     assert!(home.runs("a").iter().all(|run| run["outcome"] == "spawn-failed" && run.get("pid").is_none()));
     home.write("p.md", "go");

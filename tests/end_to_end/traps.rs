@@ -51,7 +51,11 @@ fn trap_3_a_grandchild_that_holds_the_output_delays_nothing() {
     home.start_daemon();
     let said = home.harnessd(&["start", "parent", "--wait"]);
     assert_eq!(said.code, 1);
-    assert_eq!(said.err, "error: the run of harness `parent` ended `failed`: exit status 3\n");
+    assert_eq!(
+        said.err,
+        "error: the run of harness `parent` ended `failed`: exit status 3\n\
+             \x20 help: `harnessd logs` with its name shows what it wrote\n"
+    );
     let run = home.ended_run("parent");
     assert_eq!((&run["outcome"], &run["exit_code"]), (&"failed".into(), &3.into()));
     assert_eq!(home.processes_with(&mark), Vec::<i32>::new());
