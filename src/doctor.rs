@@ -23,7 +23,7 @@ use crate::base::Wall;
 use crate::config::Loaded;
 use crate::launch::Surroundings;
 use crate::loader::Selection;
-use crate::wire::{AgentState, ConfigState, DoctorView, Finding, Judge, Section};
+use crate::wire::{AgentState, ConfigState, DoctorView, Finding, Judge, ProjectView, Section};
 
 /// What is examined.
 #[derive(Debug, Clone)]
@@ -55,6 +55,8 @@ pub struct DaemonFacts {
     pub started_at: Wall,
     /// Whether what its files say is in force.
     pub configuration: ConfigState,
+    /// Its projects.
+    pub projects: Vec<ProjectView>,
     /// What is wrong with it, in words.
     pub trouble: Vec<String>,
     /// The control group that its runs get theirs in, or why they get none.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::projects::project_view;
 use super::requests::json;
 use super::state::Daemon;
 use super::versions::Program;
@@ -81,6 +82,7 @@ impl Daemon {
             pid: std::process::id(),
             started_at: self.started_at,
             configuration: self.config.state,
+            projects: self.config.projects.iter().map(project_view).collect(),
             trouble: self.trouble(),
             group: self.groups.as_ref().map(|groups| groups.root().to_owned()).map_err(Clone::clone),
         };

@@ -3,7 +3,7 @@
 use super::Sight;
 use crate::base::{Format, Severity, render};
 use crate::config::FileKind;
-use crate::wire::{ConfigState, Finding};
+use crate::wire::{ConfigState, Finding, ProjectView};
 
 pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
     let selection = &sight.patient.selection;
@@ -29,8 +29,14 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
         };
         found.push(Finding { help: one.help.clone(), ..finding });
     }
-    let state = sight.patient.daemon.as_ref().map(|daemon| daemon.configuration);
+    let daemon = sight.patient.daemon.as_ref();
+    let projects = daemon.map_or(&[][..], |daemon| &daemon.projects);
+    found.extend(projects.iter().filter_map(of_project));
+    let refused = projects.iter().any(|one| one.state == ConfigState::Rejected);
+    let state = daemon.map(|daemon| daemon.configuration);
     found.extend(match (state, &sight.loaded.configuration) {
+        // What was refused is a project's.
+        (Some(ConfigState::Rejected), Some(_)) if refused => None,
         (Some(ConfigState::Rejected), Some(_)) => Some(
             Finding::warning(
                 "what the files say now is valid and not in force: the last reading was refused",
@@ -41,9 +47,28 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
             Some(Finding::warning("the last good configuration is in force, or none if there was none yet"))
         }
         (_, Some(valid)) => {
-            Some(Finding::ok(format!("it is valid and declares {} harnesses", valid.harnesses.len())))
+            let count = valid.harnesses.len();
+            let plural = if count == 1 { "" } else { "es" };
+            Some(Finding::ok(format!("it is valid and declares {count} harness{plural}")))
         }
         (_, None) => None,
     });
     found
+}
+
+/// What is to be done about a project that the daemon has.
+fn of_project(project: &ProjectView) -> Option<Finding> {
+    let ProjectView { name, file, state, changed_since_up, .. } = project;
+    let name = name.as_deref().unwrap_or("?");
+    match (state, changed_since_up) {
+        (ConfigState::Rejected, _) => {
+            let text = format!("project `{name}` was refused; a last good definition stays in force: {file}");
+            Some(Finding::error(text).help("`harnessd status` shows each mistake with its place"))
+        }
+        (ConfigState::Ok, true) => {
+            let text = format!("project `{name}` has changed since `up`: {file}");
+            Some(Finding::note(text).help("`harnessd up` in its directory applies it"))
+        }
+        (ConfigState::Ok, false) => None,
+    }
 }

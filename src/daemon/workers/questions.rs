@@ -238,13 +238,16 @@ impl Question {
                 };
                 Answer::Told { ticket, result: json(&view) }
             }
-            Self::Survey { ticket, wants, selection, around } => {
+            Self::Survey { ticket, wants, mut selection, around } => {
+                selection.look_again();
                 // A mistake in the configuration must not hide the built-in agents.
                 let configuration = loader::load_global(&selection, &around.home).configuration;
                 let registry = configuration.map_or_else(Registry::builtin, |one| one.registry);
                 Answer::Surveyed { ticket, wants, found: agents(&registry, &around) }
             }
-            Self::Examine { ticket, patient, around } => {
+            Self::Examine { ticket, mut patient, around } => {
+                // Drop-ins come and go while the daemon runs.
+                patient.selection.look_again();
                 let loaded = loader::load_global(&patient.selection, &around.home);
                 Answer::Told { ticket, result: json(&examine(&patient, &loaded, &around)) }
             }
