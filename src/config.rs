@@ -63,6 +63,8 @@ use load::Context;
 
 /// The code of a file that cannot be read.
 pub const UNREADABLE: &str = codes::UNREADABLE;
+/// The code of a project whose name another one has.
+pub const DUPLICATE_PROJECT: &str = codes::DUPLICATE_PROJECT;
 
 /// Who may write a file, and so what it may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

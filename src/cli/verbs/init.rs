@@ -67,11 +67,18 @@ pub(in crate::cli) fn perform(
 
 fn refused(file: &str, cause: &std::io::Error) -> Failure {
     let there = cause.kind() == std::io::ErrorKind::AlreadyExists;
-    let help = if there {
+    let leads = std::path::Path::new(file).exists();
+    let help = if there && !leads {
+        "make the file that it leads to, `--dry-run` prints what to begin with; or remove the link"
+    } else if there {
         "`--dry-run` prints what would be written; `harnessd validate` checks what is there"
     } else {
         "choose another place with `--config`, or make the directory writable"
     };
-    let said = if there { "it is there already".to_owned() } else { crate::host::cause(cause) };
+    let said = match (there, leads) {
+        (true, true) => "it is there already".to_owned(),
+        (true, false) => "it is a link to a file that does not exist".to_owned(),
+        (false, _) => crate::host::cause(cause),
+    };
     ErrorBody::new(ErrorCode::BadRequest, format!("`{file}` was not written: {said}")).help(help).into()
 }
