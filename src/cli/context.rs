@@ -203,6 +203,14 @@ impl Context {
         .into())
     }
 
+    /// The full name of a harness that has runs, perhaps of before its project was taken down.
+    pub(super) fn name_in_records(&self, name: &str) -> Result<String, Failure> {
+        match self.name_at_daemon(name) {
+            Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => self.full_name(name),
+            found => found,
+        }
+    }
+
     /// How the enclosing project stands with the daemon.
     pub(super) fn standing(&self) -> Result<Standing, Failure> {
         let file = self.enclosing_project()?;

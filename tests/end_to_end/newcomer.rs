@@ -292,6 +292,8 @@ fn a_second_checkout_does_not_reach_the_first() {
         &["restart", "web"],
         &["describe", "web"],
         &["skills", "sync", "web"],
+        &["logs", "web"],
+        &["runs", "web"],
     ] {
         one.refuses("second/app", verb, refusal);
     }
@@ -324,6 +326,7 @@ fn a_second_checkout_does_not_reach_the_first() {
         fs::write(one.home.path("home/app/harness.toml"), text).unwrap();
         one.does("app", &["start", "web", "--wait"], "app/web: started\n");
         one.does("app", &["stop", "web", "--wait"], "app/web: stopped\n");
+        assert_eq!(one.says("app", &["logs", "web"]).code, 0);
     }
 }
 
