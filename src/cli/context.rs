@@ -216,7 +216,7 @@ impl Context {
         let file = self.enclosing_project()?;
         let projects = |file| {
             let answer = self.call_if_running(Op::Ps { file })?;
-            let view = answer.map(|answer| read::<ProjectsView>(answer)).transpose()?;
+            let view = answer.map(read::<ProjectsView>).transpose()?;
             Ok::<_, Failure>(view.map(|view| view.projects))
         };
         let Some(own) = projects(Some(file.to_string()))? else { return Ok(Standing::Unasked) };
