@@ -95,6 +95,10 @@ pub trait Lookup {
     fn prompt_file(&self, path: &Utf8Path) -> PromptFile;
     /// Whether an environment file can be used.
     fn env_file(&self, path: &Utf8Path) -> EnvFile;
+    /// Whether nothing is where a listed project's file is looked for.
+    fn lacks_project(&self, _file: &Utf8Path) -> bool {
+        false
+    }
 }
 
 /// The state of a prompt file.

@@ -272,6 +272,10 @@ impl Lookup for Disk {
         }
     }
 
+    fn lacks_project(&self, file: &Utf8Path) -> bool {
+        !may_be_there(file)
+    }
+
     fn env_file(&self, path: &Utf8Path) -> EnvFile {
         match files::env_file_state(path) {
             files::EnvFileState::Good => EnvFile::Good,

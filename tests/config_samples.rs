@@ -31,6 +31,10 @@ impl Lookup for ByName {
         }
     }
 
+    fn lacks_project(&self, file: &Utf8Path) -> bool {
+        file.as_str().contains("missing")
+    }
+
     fn env_file(&self, path: &Utf8Path) -> EnvFile {
         match path.file_name().unwrap_or_default() {
             "missing.env" => EnvFile::Missing,

@@ -193,7 +193,7 @@ pub(super) struct StartArgs {
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(super) struct ValidateArgs {
-    /// The files; none: the global file and the enclosing project's
+    /// The files; none: the global file, its drop-ins and the enclosing project's
     pub(super) files: Vec<Utf8PathBuf>,
     /// Take the files as global or project files instead of telling by their places
     #[arg(long = "as", value_name = "KIND", requires = "files")]

@@ -7,10 +7,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::args::Common;
 use super::failure::Failure;
+use super::verbs::read;
 use crate::base::{HarnessName, Severity, Wall, parse_duration};
 use crate::client::Client;
-use crate::config::Loaded;
-use crate::config::{Configuration, DaemonSettings, Harness};
+use crate::config::{Configuration, DaemonSettings, FILE_NAME, Harness, Loaded};
 use crate::daemon::Options;
 use crate::host::limits::InheritedLimits;
 use crate::host::{clock, files};
@@ -18,7 +18,7 @@ use crate::launch::Surroundings;
 use crate::loader::{self, InForce, Reading, Request, Selection, project_key, project_name, read_units};
 use crate::skills::Bounds;
 use crate::store::{Store, StoreProblem};
-use crate::wire::{ErrorBody, ErrorCode, Op, RegisteredProject};
+use crate::wire::{ErrorBody, ErrorCode, Op, ProjectsView, RegisteredProject};
 
 /// What an invocation is about.
 pub(super) struct Context {
@@ -29,6 +29,19 @@ pub(super) struct Context {
     pub(super) state_dir: Option<Utf8PathBuf>,
     pub(super) socket: Option<Utf8PathBuf>,
     global: bool,
+}
+
+/// How the enclosing project stands with the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// No daemon answers.
+    Unasked,
+    /// The daemon has it by this name.
+    Up { project: String },
+    /// The daemon does not have it.
+    Down,
+    /// The daemon has a project of its name, in this other directory.
+    Displaced { by: Utf8PathBuf },
 }
 
 impl Context {
@@ -169,6 +182,69 @@ impl Context {
         }
     }
 
+    /// The full name of a harness that the daemon is asked about. Inside a project a bare name means the
+    /// project in *this directory* (CTL-6): by the name that it had at `up`, and never a second checkout of
+    /// the same name that is up in its place.
+    pub(super) fn name_at_daemon(&self, name: &str) -> Result<String, Failure> {
+        if name.contains('/') || self.global || self.selection.project.is_none() {
+            return Ok(name.to_owned());
+        }
+        let standing = self.standing()?;
+        if let Standing::Up { project } = standing {
+            return Ok(format!("{project}/{name}"));
+        }
+        let (full, file) = (self.full_name(name)?, self.enclosing_project()?);
+        Err(match standing {
+            Standing::Up { .. } | Standing::Unasked => return Ok(full),
+            Standing::Down => {
+                let message = format!("no harness is named `{full}`: the project is not up");
+                ErrorBody::new(ErrorCode::UnknownHarness, message).help(format!(
+                    "`harnessd up` registers {file}; `--global` takes `{name}` as a global harness"
+                ))
+            }
+            Standing::Displaced { by } => {
+                let message = format!("`{full}` is not this project's: `{by}` is up by that name");
+                ErrorBody::new(ErrorCode::UnknownProject, message).help(format!(
+                    "say `{full}` in full to mean that one; to run this one too, give it another `[project] name` \
+                     in {file}"
+                ))
+            }
+        }
+        .into())
+    }
+
+    /// The full name of a harness that has runs, perhaps of before its project was taken down.
+    pub(super) fn name_in_records(&self, name: &str) -> Result<String, Failure> {
+        match self.name_at_daemon(name) {
+            Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => self.full_name(name),
+            found => found,
+        }
+    }
+
+    /// How the enclosing project stands with the daemon.
+    pub(super) fn standing(&self) -> Result<Standing, Failure> {
+        let file = self.enclosing_project()?;
+        let projects = |file| {
+            let answer = self.call_if_running(Op::Ps { file })?;
+            let view = answer.map(read::<ProjectsView>).transpose()?;
+            Ok::<_, Failure>(view.map(|view| view.projects))
+        };
+        let Some(own) = projects(Some(file.to_string()))? else { return Ok(Standing::Unasked) };
+        if let Some(project) = own.into_iter().find_map(|one| one.name) {
+            return Ok(Standing::Up { project });
+        }
+        let Ok(name) = project_name(&file) else { return Ok(Standing::Down) };
+        let all = projects(None)?.unwrap_or_default();
+        let other = all.into_iter().find(|one| one.name.as_deref() == Some(&name));
+        Ok(match other {
+            Some(other) => {
+                let by = Utf8Path::new(&other.file).parent().map(Utf8Path::to_owned);
+                Standing::Displaced { by: by.unwrap_or_default() }
+            }
+            None => Standing::Down,
+        })
+    }
+
     /// Whether bare names are global ones, though inside a project.
     pub(super) const fn is_global(&self) -> bool {
         self.global
@@ -179,10 +255,13 @@ impl Context {
         let found = self.selection.project.as_deref().and_then(Utf8Path::parent).map(project_key);
         found.ok_or_else(|| {
             let message = format!("no project encloses `{}`", self.cwd);
-            Failure::Said(
-                ErrorBody::new(ErrorCode::UnknownProject, message)
-                    .help("a project has a `harness.toml` in its directory: go there, or name the project"),
-            )
+            let global = files::same_file(&self.cwd.join(FILE_NAME), &self.selection.global.file);
+            let help = if global {
+                "the `harness.toml` here is the global file, which the daemon has without `up`"
+            } else {
+                "a project has a `harness.toml` in its directory: go there, or name the project"
+            };
+            Failure::Said(ErrorBody::new(ErrorCode::UnknownProject, message).help(help))
         })
     }
 

@@ -35,7 +35,7 @@ pub(super) fn starter(kind: Kind, agents: &[AgentView]) -> String {
         ids => format!("# Found when this was written: {}. `harnessd agents` says more.\n", ids.join(", ")),
     };
     let about =
-        "# Every key is in the manual page harness.toml(5). Take the `# ` off the lines that you want.\n";
+        "# `harnessd add --help` lists every key of a harness. Take the `# ` off the lines that you want.\n";
     let mut text = format!("{head}{found}{about}\n");
     text.push_str(match kind {
         Kind::Global => {

@@ -63,7 +63,7 @@ fn act(
     out: &mut Output,
     op: impl FnOnce(Vec<String>) -> Op,
 ) -> Result<std::process::ExitCode, Failure> {
-    let names = args.names.iter().map(|name| context.full_name(name)).collect::<Result<_, _>>()?;
+    let names = args.names.iter().map(|name| context.name_at_daemon(name)).collect::<Result<_, _>>()?;
     let answer = context.call(op(names))?;
     if out.is_json() {
         out.json(&answer)?;

@@ -103,6 +103,9 @@ fn write(
             let help = match problem {
                 RewriteError::Changed => "say it again: the edit is then made in what the file holds now",
                 RewriteError::ReadOnly => "change its mode, or edit the file that it is made from",
+                RewriteError::Nowhere => {
+                    "make the file that it leads to (it may be empty), or remove the link"
+                }
                 RewriteError::Owner(_) => "edit it as the user that it belongs to",
                 _ => "the file is replaced whole, so its directory must be writable as well",
             };

@@ -28,6 +28,7 @@ codes! {
     BAD_NAME = "bad_name", "a harness or project name breaks the grammar of names";
     DUPLICATE_HARNESS = "duplicate_harness", "two files declare a harness of one name";
     DUPLICATE_PROJECT = "duplicate_project", "two projects have one name";
+    MISSING_PROJECT = "missing_project", "a listed project has no file (warning)";
     BAD_ADAPTER = "bad_adapter", "an `[adapter.NAME]` table does not describe an adapter";
     UNKNOWN_ADAPTER = "unknown_adapter", "`agent` names no adapter";
     UNKNOWN_MEMBER = "unknown_member", "a profile names a harness that is not declared (a project's: warning)";

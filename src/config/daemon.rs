@@ -10,7 +10,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use figment::Figment;
 use figment::value::{Dict, Value};
 
-use super::codes::{BAD_SETTING, WRONG_TYPE};
+use super::Lookup;
+use super::codes::{BAD_SETTING, MISSING_PROJECT, WRONG_TYPE};
+use super::discover::FILE_NAME;
 use super::document::File;
 use super::keys::{self, DAEMON_KEYS, Key};
 use super::layers::{Layer, dict_of, extract};
@@ -18,7 +20,7 @@ use super::model::{DaemonSettings, Setting};
 use super::path::{PathError, resolve};
 use super::raw::RawDaemon;
 use super::scalar::Element;
-use crate::base::{Diagnostic, Place, duration_text, quoted, size_text};
+use crate::base::{Diagnostic, Place, Severity, duration_text, quoted, size_text};
 
 /// The built-in settings as the lowest layer.
 fn built_in() -> Figment {
@@ -57,7 +59,11 @@ impl DaemonLayer {
 }
 
 /// Reads the `[daemon]` table of a global file.
-pub(super) fn daemon_table(file: &File, home: &Utf8Path) -> (DaemonLayer, Vec<Diagnostic>) {
+pub(super) fn daemon_table(
+    file: &File,
+    home: &Utf8Path,
+    lookup: &dyn Lookup,
+) -> (DaemonLayer, Vec<Diagnostic>) {
     let path = ["daemon"];
     let mut layer = DaemonLayer { dict: Dict::new(), dir: file.dir.clone() };
     let Some(table) = file.table(&path) else { return (layer, Vec::new()) };
@@ -73,8 +79,8 @@ pub(super) fn daemon_table(file: &File, home: &Utf8Path) -> (DaemonLayer, Vec<Di
                 .push(Diagnostic::error(error.code(), place, format!("`{key}`: {error}")).help(error.help()));
             read.dict.remove(key);
         }
-        let wrong = projects(file, raw, home);
-        if !wrong.is_empty() {
+        let wrong = projects(file, raw, home, lookup);
+        if wrong.iter().any(|one| one.severity == Severity::Error) {
             read.dict.remove("projects");
         }
         found.extend(wrong);
@@ -84,13 +90,20 @@ pub(super) fn daemon_table(file: &File, home: &Utf8Path) -> (DaemonLayer, Vec<Di
 }
 
 /// What is wrong with the directories of projects.
-fn projects(file: &File, raw: &RawDaemon, home: &Utf8Path) -> Vec<Diagnostic> {
+fn projects(file: &File, raw: &RawDaemon, home: &Utf8Path, lookup: &dyn Lookup) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (at, project) in raw.projects.iter().flatten().enumerate() {
         let index = at.to_string();
         let path = ["daemon", "projects", index.as_str()];
         let place = || file.value(&path);
         match project.text().map(|text| resolve(text, &file.dir, home)) {
+            Some(Ok(dir)) if lookup.lacks_project(&dir.join(FILE_NAME)) => {
+                let message = format!("there is no `{FILE_NAME}` in `{dir}`");
+                found.push(
+                    Diagnostic::warning(MISSING_PROJECT, place(), message)
+                        .help("mend the path, or write one there: nothing of this project runs before"),
+                );
+            }
             Some(Ok(_)) => {}
             Some(Err(error)) => {
                 let message = format!("`projects[{at}]`: {error}");

@@ -121,7 +121,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
     found.extend(project_clashes(&all));
     let projects = all.iter().filter_map(|(_, one)| Some((name_place(one), one.project.clone()?))).collect();
     found.extend(neighbours(&harnesses, &declared, inputs, &surroundings.home));
-    let (daemon, told) = daemon_of(&files, surroundings, &mut found, inputs.len());
+    let (daemon, told) = daemon_of(&files, surroundings, lookup, &mut found, inputs.len());
     let notify = notify_of(&files, &mut found);
     let members = Members {
         harnesses: &harnesses,
@@ -142,7 +142,7 @@ pub fn load(inputs: &[Input], surroundings: &Surroundings, lookup: &dyn Lookup) 
         false => (daemon.clone(), told),
         true => {
             let salvaged: Vec<Option<File>> = inputs.iter().map(File::salvage).collect();
-            daemon_of(&salvaged, surroundings, &mut Vec::new(), 0)
+            daemon_of(&salvaged, surroundings, lookup, &mut Vec::new(), 0)
         }
     };
     found.sort_by_key(|(at, one)| (*at, one.place.span.as_ref().map_or(0, |span| span.start)));
@@ -243,13 +243,14 @@ fn name_place(shared: &Shared<'_>) -> Place {
 fn daemon_of(
     files: &[Option<File>],
     surroundings: &Surroundings,
+    lookup: &dyn Lookup,
     found: &mut Found,
     after_all: usize,
 ) -> (DaemonSettings, Vec<Setting>) {
     let mut layer = DaemonLayer::default();
     let global = files.iter().enumerate().filter_map(|(at, file)| Some((at, file.as_ref()?)));
     for (at, file) in global.filter(|(_, file)| file.kind == FileKind::Global) {
-        let (read, wrong) = daemon_table(file, &surroundings.home);
+        let (read, wrong) = daemon_table(file, &surroundings.home, lookup);
         found.extend(wrong.into_iter().map(|one| (at, one)));
         layer = layer.or(read);
     }

@@ -12,6 +12,8 @@ use super::requests;
 use super::state::{ConfigStatus, Daemon};
 use crate::base::{Diagnostic, HarnessName, State, nearest};
 use crate::config::Configuration;
+use crate::config::{DUPLICATE_PROJECT, FILE_NAME, UNREADABLE};
+use crate::host::files::ReadProblem;
 use crate::loader::{Asked, Raised, UnitState, has_changed};
 use crate::supervisor::{Event, Ticket};
 use crate::wire::{
@@ -129,11 +131,16 @@ impl Daemon {
         if let Some(key) = found.filter(|key| rows.clone().any(|row| row.file == **key)) {
             return Ok(key.clone());
         }
-        let what = name.or(file).unwrap_or_default();
+        if let Some(file) = file {
+            let message = format!("the project is not up: {}", file.escape_debug());
+            return Err(ErrorBody::new(ErrorCode::UnknownProject, message)
+                .help("`harnessd status` shows the projects that are; `harnessd down NAME` takes one down"));
+        }
+        let what = name.unwrap_or_default();
         let names = rows.map(|row| row.name.as_str());
         let help = match nearest(what, names).first() {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`harnessd ps` shows the projects".to_owned(),
+            None => "`harnessd status` shows the projects".to_owned(),
         };
         let message = format!("no project that is up is `{}`", what.escape_debug());
         Err(ErrorBody::new(ErrorCode::UnknownProject, message).help(help))
@@ -262,12 +269,17 @@ impl Daemon {
 fn refusal(key: &Utf8Path, found: &[Diagnostic]) -> ErrorBody {
     let first = found.first().map_or("", |one| one.message.as_str());
     let (message, code) = match found {
-        [one] if one.code == crate::config::UNREADABLE => {
-            (format!("{key}: {first}"), ErrorCode::UnknownProject)
-        }
+        [one] if one.code == UNREADABLE => (format!("{key}: {first}"), ErrorCode::UnknownProject),
         [_] => (format!("{key} has an error: {first}"), ErrorCode::ConfigInvalid),
         _ => (format!("{key} has {} errors, the first: {first}", found.len()), ErrorCode::ConfigInvalid),
     };
-    ErrorBody::new(code, message)
-        .help(format!("`harnessd validate '{key}'` shows each mistake with its place"))
+    ErrorBody::new(code, message).help(match found {
+        // What no look at the file alone would show.
+        [Diagnostic { code: DUPLICATE_PROJECT, help: Some(help), .. }] => help.clone(),
+        [one] if one.message == ReadProblem::Missing.to_string() => {
+            format!("`up` takes a directory with a `{FILE_NAME}`; `harnessd init --project` writes one there")
+        }
+        [Diagnostic { code: UNREADABLE, help: Some(help), .. }] => help.clone(),
+        _ => format!("`harnessd validate '{key}'` shows each mistake with its place"),
+    })
 }

@@ -30,7 +30,7 @@ use serde_json::Value;
 use super::state::{Asker, Daemon};
 use crate::base::{self, HarnessName, Wall};
 use crate::supervisor::Ticket;
-use crate::wire::{self, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome};
+use crate::wire::{self, ConfigState, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome};
 
 /// What a verb answers at once; none: later, through its ticket.
 type Answer = Result<Option<Value>, ErrorBody>;
@@ -132,7 +132,13 @@ impl Daemon {
             return Ok(found);
         }
         let names: Vec<String> = self.supervisor.names().map(ToString::to_string).collect();
-        Err(wire::unknown_harness(name, names.iter().map(String::as_str)))
+        let error = wire::unknown_harness(name, names.iter().map(String::as_str));
+        Err(match self.config.state {
+            ConfigState::Ok => error,
+            ConfigState::Rejected => error.help(
+                "the configuration has errors, so that what it said before is in force: `harnessd status` shows them",
+            ),
+        })
     }
 
     /// The named harnesses, or all that `pick` chooses when `all` is asked for. A name that is

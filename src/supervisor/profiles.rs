@@ -127,7 +127,11 @@ impl Supervisor {
         };
         let help = match (near.is_empty(), self.profiles.is_empty()) {
             (false, _) => format!("did you mean {}?", list(near, " or ")),
-            (true, true) => "no profile is declared: write `[profile.NAME]` in the global file".to_owned(),
+            (true, true) => {
+                "no profile is declared: write `[profile.NAME]` in the global file, or see by `harnessd \
+                             status` why what it says is not in force"
+                    .to_owned()
+            }
             (true, false) => {
                 format!("the profiles are {}", list(self.profiles.keys().map(String::as_str).collect(), ", "))
             }

@@ -15,6 +15,7 @@ mod fleet;
 mod hazards;
 mod hostile;
 mod limits;
+mod newcomer;
 mod notices;
 mod once;
 mod outcomes;

@@ -100,7 +100,13 @@ impl Repository {
         assert!(done && said.contains("Passed"), "{said}");
         let (done, said) = self.commit("sub dir/ä/harness.toml", &GOOD.replace("@daily", "@dayly"));
         assert!(!done && said.contains("exit code: 1"), "{said}");
-        let shown = ["harness.toml:4:13]", "4 │ schedule = \"@dayly\"", "╰── in harness `", "@daily"];
+        let shown = [
+            "harness.toml:4:13]",
+            "4 │ schedule = \"@dayly\"",
+            "·             ───┬──\n",
+            "╰── in harness `",
+            "@daily",
+        ];
         assert!(shown.iter().all(|part| said.contains(part)), "{said}");
         let (done, said) = self.commit("sub dir/ä/harness.toml", GOOD);
         assert!(done, "{said}");

@@ -75,7 +75,10 @@ fn a_project_runs_from_up_to_down_as_it_was_accepted() {
     assert!(down.out.starts_with("project `app` is down\n"), "{down:?}");
     wait_listed(&home, &[]);
     let gone = home.harnessd(&["down", "app"]);
-    assert_eq!(gone.err, "error: no project that is up is `app`\n  help: `harnessd ps` shows the projects\n");
+    assert_eq!(
+        gone.err,
+        "error: no project that is up is `app`\n  help: `harnessd status` shows the projects\n"
+    );
     home.stop_daemon();
     home.start_daemon();
     assert!(listed(&home).is_empty());
@@ -176,7 +179,7 @@ fn a_refused_up_changes_nothing() {
         clash.err,
         format!(
             "error: {b}/harness.toml has an error: two projects are named `app`: `{a}` and `{b}`\n  help: \
-             `harnessd validate '{b}/harness.toml'` shows each mistake with its place\n"
+             give one of them another `[project] name`\n"
         )
     );
     home.write("a/app/harness.toml", "[harness.web]\ncmd = 1\n[daemon]\n");

@@ -17,7 +17,8 @@ stands behind `--` or `=`.";
 /// What every writer takes.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WriteArgs {
-    /// The file to edit, instead of the one that declares the harness
+    /// The file to edit: a drop-in or another project's, say; none: the one that declares the harness, for `add`
+    /// the enclosing project's, else the global one
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) file: Option<Utf8PathBuf>,
     /// Print the difference that it would make, and write nothing

@@ -15,7 +15,7 @@ pub(in crate::cli) fn perform(
     args: &NameArgs,
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let answer = context.call(Op::Describe { name: context.full_name(&args.name)? })?;
+    let answer = context.call(Op::Describe { name: context.name_at_daemon(&args.name)? })?;
     if out.is_json() {
         out.json(&answer)?;
         return Ok(ExitCode::SUCCESS);

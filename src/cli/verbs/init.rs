@@ -67,7 +67,11 @@ pub(in crate::cli) fn perform(
 
 fn refused(kind: Kind, file: &str, cause: &std::io::Error) -> Failure {
     let there = cause.kind() == std::io::ErrorKind::AlreadyExists;
+    let leads = std::path::Path::new(file).exists();
     let help = match (there, kind) {
+        (true, _) if !leads => {
+            "make the file that it leads to, `--dry-run` prints what to begin with; or remove the link"
+        }
         (true, Kind::Global) => {
             "`--dry-run` prints what would be written; `harnessd validate` checks what is there; `--config` names \
              another place"
@@ -78,6 +82,10 @@ fn refused(kind: Kind, file: &str, cause: &std::io::Error) -> Failure {
         (false, Kind::Global) => "choose another place with `--config`, or make the directory writable",
         (false, Kind::Project) => "make the directory writable, or go to the project's own",
     };
-    let said = if there { "it is there already".to_owned() } else { crate::host::cause(cause) };
+    let said = match (there, leads) {
+        (true, true) => "it is there already".to_owned(),
+        (true, false) => "it is a link to a file that does not exist".to_owned(),
+        (false, _) => crate::host::cause(cause),
+    };
     ErrorBody::new(ErrorCode::FileNotWritten, format!("`{file}` was not written: {said}")).help(help).into()
 }

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use super::describe::words;
 use super::read;
-use super::skills::print_changes;
+use super::skills::{is_not_the_daemons, print_changes};
 use crate::base::{HarnessName, RunIds};
 use crate::cli::args::PlanArgs;
-use crate::cli::context::Context;
+use crate::cli::context::{Context, Standing};
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::config::{Configuration, Harness};
@@ -50,9 +50,11 @@ pub(in crate::cli) fn perform(
 
 /// By the daemon where there is one that knows the harness: it is what starts it, and its environment counts.
 fn one(context: &Context, name: &str) -> Result<PlanView, Failure> {
-    match context.call_if_running(Op::Plan { name: context.full_name(name)? }) {
+    let asked = context.name_at_daemon(name).and_then(|name| context.call_if_running(Op::Plan { name }));
+    match asked {
         Ok(Some(answer)) => return read(answer),
-        Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
+        Ok(None) => {}
+        Err(Failure::Said(said)) if is_not_the_daemons(&said) => {}
         Err(failure) => return Err(failure),
     }
     let configuration = context.whole_configuration()?;
@@ -68,9 +70,13 @@ fn all(context: &Context) -> Result<Vec<PlanView>, Failure> {
         Err(Failure::Said(ErrorBody { code: ErrorCode::NoDaemon, .. })) => None,
         Err(failure) => return Err(failure),
     };
+    let enclosing = context.selection.project.is_some().then(|| context.standing()).transpose()?;
+    let is_up = matches!(enclosing, Some(Standing::Up { .. }));
     let mut plans = Vec::new();
     for (name, harness) in &configuration.harnesses {
-        let asked = client.as_mut().map(|client| client.call(Op::Plan { name: name.to_string() }));
+        // What the daemon has by the name of a project that is not up is another project's.
+        let client = client.as_mut().filter(|_| is_up || name.project().is_none());
+        let asked = client.map(|client| client.call(Op::Plan { name: name.to_string() }));
         plans.push(match asked.transpose() {
             Ok(Some(answer)) => read(answer)?,
             Ok(None) => here(context, &configuration, harness, &remembered),

@@ -45,7 +45,7 @@ pub(in crate::cli) fn perform(
 
 /// A harness that is declared or has runs.
 pub(super) fn known(context: &Context, store: Option<&Store>, name: &str) -> Result<HarnessName, Failure> {
-    let full = context.full_name(name)?;
+    let full = context.name_in_records(name)?;
     let recorded = store.map(Store::harnesses).transpose()?.unwrap_or_default();
     let mut known: BTreeSet<String> = recorded.into_iter().collect();
     let declared = context.whole()?;

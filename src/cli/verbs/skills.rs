@@ -44,12 +44,18 @@ pub(in crate::cli) fn perform(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether the daemon does not have what was asked for, so that the files here tell.
+pub(super) fn is_not_the_daemons(said: &ErrorBody) -> bool {
+    matches!(said.code, ErrorCode::UnknownHarness | ErrorCode::UnknownProject)
+}
+
 /// The daemon's view where there is one that knows the harness, else made from the files.
 fn one(context: &Context, name: &str) -> Result<SkillsView, Failure> {
-    let full = context.full_name(name)?;
-    match context.call_if_running(Op::Skills { name: full }) {
+    let asked = context.name_at_daemon(name).and_then(|name| context.call_if_running(Op::Skills { name }));
+    match asked {
         Ok(Some(answer)) => return read(answer),
-        Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
+        Ok(None) => {}
+        Err(Failure::Said(said)) if is_not_the_daemons(&said) => {}
         Err(failure) => return Err(failure),
     }
     let configuration = context.whole_configuration()?;

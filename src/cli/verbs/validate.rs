@@ -51,7 +51,7 @@ fn summary(loaded: &Loaded, errors: usize, named: bool, out: &mut Output) -> Res
     let warnings = loaded.diagnostics.len() - errors;
     let files = loaded.sources.len();
     if files == 0 && errors == 0 && !named {
-        return out.line("no configuration file was found; `harnessd validate FILE` checks one");
+        return out.line("no configuration file was found; `harnessd validate FILE` checks one, `harnessd init` writes one");
     }
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let counts = [plural(files, "file"), plural(errors, "error"), plural(warnings, "warning")];

@@ -30,6 +30,9 @@ pub enum RewriteError {
     /// It cannot be read again.
     #[error(transparent)]
     Read(#[from] ReadProblem),
+    /// It is a symbolic link to a file that is not there.
+    #[error("it is a link to a file that does not exist")]
+    Nowhere,
     /// The system refuses a step.
     #[error("it cannot be written: {}", cause(.0))]
     Io(#[from] io::Error),
@@ -77,6 +80,7 @@ fn target(path: &Utf8Path) -> Result<Utf8PathBuf, RewriteError> {
         Err(error) if error.kind() == ErrorKind::NotFound && symlink_metadata(path).is_err() => {
             Ok(path.to_owned())
         }
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(RewriteError::Nowhere),
         Err(error) => Err(error.into()),
     }
 }
@@ -131,7 +135,7 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"theirs");
         symlink("nowhere", base.join("dangling")).unwrap();
         let error = rewrite(&base.join("dangling"), None, b"mine").unwrap_err();
-        assert_eq!(error.to_string(), "it cannot be written: no such file or directory");
+        assert_eq!(error.to_string(), "it is a link to a file that does not exist");
         rewrite(&base.join("new/file"), None, b"mine").unwrap();
         assert_eq!(fs::read(base.join("new/file")).unwrap(), b"mine");
     }

@@ -194,7 +194,8 @@ fn an_unknown_profile_is_refused() {
     let expected = error("no profile is named `x\\u{1b}yz`", "the profiles are `day`, `night`");
     assert_eq!(refused(&mut rig, "x\u{1b}yz"), expected);
     let mut rig = Rig::boot([resident("a")]);
-    let help = "no profile is declared: write `[profile.NAME]` in the global file";
+    let help = "no profile is declared: write `[profile.NAME]` in the global file, or see by `harnessd status` \
+                why what it says is not in force";
     assert_eq!(refused(&mut rig, "day"), error("no profile is named `day`", help));
 }
 

@@ -31,8 +31,10 @@ pub(super) fn perform(context: &Context, args: &SyncArgs, out: &mut Output) -> R
 
 /// By the daemon where there is one that knows the harness: its environment tells where skills are.
 fn synced(context: &Context, args: &SyncArgs) -> Result<SyncView, Failure> {
-    let op = Op::SkillsSync { name: context.full_name(&args.name)?, dry_run: args.dry_run };
-    match context.call_if_running(op) {
+    let asked = context
+        .name_at_daemon(&args.name)
+        .and_then(|name| context.call_if_running(Op::SkillsSync { name, dry_run: args.dry_run }));
+    match asked {
         Ok(Some(answer)) => return read(answer),
         Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
         Err(failure) => return Err(failure),
