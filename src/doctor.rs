@@ -1,6 +1,6 @@
 //! Layer 6: what may be wrong around a daemon (CTL-9).
 //!
-//! One file a section, each a function from [`Sight`] to findings, listed in [`SECTIONS`]. Invariants: it
+//! One file a section, each a function from `Sight` to findings, listed in `SECTIONS`. Invariants: it
 //! reports and never repairs, makes no file and starts nothing; it judges for the process that it is
 //! called in, so the daemon calls it where one answers.
 
