@@ -106,6 +106,8 @@ pub struct Job {
     pub displaced: Utf8PathBuf,
     /// Directories in which the agent looks by itself; need not exist.
     pub native: Vec<NativeDir>,
+    /// Why the agent does not look at the target, in words.
+    pub unseen: Option<String>,
     /// How large one skill may be.
     pub bounds: Bounds,
 }
