@@ -12,6 +12,7 @@ mod daemon;
 mod disk;
 mod harnesses;
 mod permissions;
+mod projects;
 mod service;
 mod settings;
 mod store;
@@ -22,7 +23,7 @@ use camino::Utf8PathBuf;
 use crate::base::Wall;
 use crate::config::Loaded;
 use crate::launch::Surroundings;
-use crate::loader::Selection;
+use crate::loader::{Reading, Selection, UnitState};
 use crate::wire::{AgentState, ConfigState, DoctorView, Finding, Judge, Section};
 
 /// What is examined.
@@ -42,6 +43,8 @@ pub struct Patient {
     pub agents: Vec<AgentState>,
     /// What the daemon says of itself; none: no daemon answers.
     pub daemon: Option<DaemonFacts>,
+    /// Why a daemon that may be there could not be asked.
+    pub unreached: Option<Finding>,
 }
 
 /// What a daemon says of itself.
@@ -55,6 +58,8 @@ pub struct DaemonFacts {
     pub started_at: Wall,
     /// Whether what its files say is in force.
     pub configuration: ConfigState,
+    /// The projects that it has.
+    pub projects: Vec<UnitState>,
     /// What is wrong with it, in words.
     pub trouble: Vec<String>,
     /// The control group that its runs get theirs in, or why they get none.
@@ -68,6 +73,8 @@ struct Sight<'a> {
     /// What the files say now.
     loaded: &'a Loaded,
     around: &'a Surroundings,
+    /// What a daemon that began now would have, projects included.
+    reading: &'a Reading,
 }
 
 /// What a section finds.
@@ -77,6 +84,7 @@ type Look = fn(&Sight<'_>) -> Vec<Finding>;
 const SECTIONS: &[(&str, Look)] = &[
     ("daemon", daemon::look),
     ("configuration", configuration::look),
+    ("projects", projects::look),
     ("settings", settings::look),
     ("state store", store::look),
     ("permissions", permissions::look),
@@ -92,7 +100,8 @@ const SECTIONS: &[(&str, Look)] = &[
 /// Looks at everything, in the environment of this process. `loaded` is what its files say now.
 #[must_use]
 pub fn examine(patient: &Patient, loaded: &Loaded, around: &Surroundings) -> DoctorView {
-    let sight = Sight { patient, loaded, around };
+    let reading = projects::reading(patient, around);
+    let sight = Sight { patient, loaded, around, reading: &reading };
     let section = |(name, look): &(&str, Look)| Section { name: (*name).to_owned(), findings: look(&sight) };
     let judged_by = if patient.daemon.is_some() { Judge::Daemon } else { Judge::Caller };
     DoctorView { judged_by, sections: SECTIONS.iter().map(section).collect() }

@@ -244,7 +244,8 @@ impl Question {
                 let registry = configuration.map_or_else(Registry::builtin, |one| one.registry);
                 Answer::Surveyed { ticket, wants, found: agents(&registry, &around) }
             }
-            Self::Examine { ticket, patient, around } => {
+            Self::Examine { ticket, mut patient, around } => {
+                patient.selection.look_again();
                 let loaded = loader::load_global(&patient.selection, &around.home);
                 Answer::Told { ticket, result: json(&examine(&patient, &loaded, &around)) }
             }

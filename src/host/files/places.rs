@@ -17,9 +17,13 @@ pub struct Places {
     /// Runs, logs, the lock: systemd's `STATE_DIRECTORY`, else
     /// `$XDG_STATE_HOME/harnessd`, else `~/.local/state/harnessd`.
     pub state: Utf8PathBuf,
+    /// The variable that says so, if one does.
+    pub state_by: Option<&'static str>,
     /// The directory of the control socket: systemd's `RUNTIME_DIRECTORY`,
     /// else `$XDG_RUNTIME_DIR/harnessd`; none: the state directory.
     pub runtime: Option<Utf8PathBuf>,
+    /// The variable that says so, if one does.
+    pub runtime_by: Option<&'static str>,
     /// The user's home directory.
     pub home: Utf8PathBuf,
 }
@@ -39,12 +43,14 @@ impl Places {
             let first = if name.ends_with("_DIRECTORY") { text.split(':').next()? } else { &text };
             Some(Utf8PathBuf::from(first)).filter(|path| path.is_absolute())
         };
-        let state = directory("STATE_DIRECTORY")
-            .or_else(|| directory("XDG_STATE_HOME").map(|base| base.join(OWN)))
-            .unwrap_or_else(|| home.join(".local/state").join(OWN));
-        let runtime = directory("RUNTIME_DIRECTORY")
-            .or_else(|| directory("XDG_RUNTIME_DIR").map(|base| base.join(OWN)));
-        Self { state, runtime, home }
+        let said = |managers: &'static str, base: &'static str| {
+            let whole = directory(managers).map(|dir| (dir, managers));
+            whole.or_else(|| directory(base).map(|dir| (dir.join(OWN), base)))
+        };
+        let (state, state_by) = said("STATE_DIRECTORY", "XDG_STATE_HOME").unzip();
+        let (runtime, runtime_by) = said("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR").unzip();
+        let state = state.unwrap_or_else(|| home.join(".local/state").join(OWN));
+        Self { state, state_by, runtime, runtime_by, home }
     }
 
     /// The default control socket (CTL-3), for a daemon whose state lies in `state`.
