@@ -37,6 +37,7 @@ fn measure(root: Utf8PathBuf, work: &Utf8Path) -> Result<String, Box<dyn std::er
         learned: work.join("learned"),
         displaced: work.join("displaced"),
         native: Vec::new(),
+        unseen: None,
         bounds: Bounds::default(),
     };
     let begun = Instant::now();

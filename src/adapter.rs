@@ -46,6 +46,8 @@ pub use options::{Fulfilment, OptionKey, PromptOptions};
 pub use registry::{Registry, TableProblem};
 pub use secrets::{masked, masked_value};
 pub use session::Session;
-pub use skills::{Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind};
+pub use skills::{
+    Handover, Hidden, NativeBase, NativePlace, NativeSkill, SkillFacts, TargetKind, TrustFacts, TrustFlag,
+};
 pub use stores::{Disk, Scene, Stores};
 pub use synthesis::{Invocation, Synthesis};

@@ -47,8 +47,8 @@ pub use decode::decode;
 pub use definition::definition_json;
 pub use definition::text_hash;
 pub use discover::{
-    DROP_IN_DIR, FILE_NAME, GlobalCandidates, drop_in_dir, file_kind, global_candidates, is_drop_in,
-    project_candidates, sanitise,
+    FILE_NAME, GlobalCandidates, drop_in_dir, file_kind, global_candidates, is_drop_in, project_candidates,
+    sanitise,
 };
 pub use keys::{Key, TableKind, known_keys};
 pub use load::{load, project_clash, project_name};

@@ -1,6 +1,6 @@
 //! Layer 6: what may be wrong around a daemon (CTL-9).
 //!
-//! One file a section, each a function from [`Sight`] to findings, listed in [`SECTIONS`]. Invariants: it
+//! One file a section, each a function from `Sight` to findings, listed in `SECTIONS`. Invariants: it
 //! reports and never repairs, makes no file and starts nothing; it judges for the process that it is
 //! called in, so the daemon calls it where one answers.
 
@@ -12,6 +12,7 @@ mod daemon;
 mod disk;
 mod harnesses;
 mod permissions;
+mod projects;
 mod said;
 mod service;
 mod settings;
@@ -24,7 +25,7 @@ use said::Said;
 
 use crate::base::Wall;
 use crate::launch::Surroundings;
-use crate::loader::Request;
+use crate::loader::{Request, UnitState};
 use crate::wire::{AgentState, ConfigState, DoctorView, Finding, Judge, Section};
 
 /// What is examined.
@@ -44,6 +45,8 @@ pub struct Patient {
     pub agents: Vec<AgentState>,
     /// What the daemon says of itself; none: no daemon answers.
     pub daemon: Option<DaemonFacts>,
+    /// Why a daemon that may be there could not be asked.
+    pub unreached: Option<Finding>,
 }
 
 /// What a daemon says of itself.
@@ -57,6 +60,8 @@ pub struct DaemonFacts {
     pub started_at: Wall,
     /// Whether what its files say is in force.
     pub configuration: ConfigState,
+    /// The projects that it has.
+    pub projects: Vec<UnitState>,
     /// What is wrong with it, in words.
     pub trouble: Vec<String>,
     /// The control group that its runs get theirs in, or why they get none.
@@ -78,6 +83,7 @@ type Look = fn(&Sight<'_>) -> Vec<Finding>;
 const SECTIONS: &[(&str, Look)] = &[
     ("daemon", daemon::look),
     ("configuration", configuration::look),
+    ("projects", projects::look),
     ("settings", settings::look),
     ("state store", store::look),
     ("permissions", permissions::look),

@@ -15,6 +15,7 @@ mod skills;
 #[cfg(test)]
 mod tests;
 mod trail;
+mod trust;
 
 pub use agents::{FoundAgent, agents, program, version_line};
 pub use beside::{Conditions, check_spec, notice_spec, version_spec};

@@ -1,7 +1,7 @@
 //! Skills: which ones a harness gets, and the copies that it gets of them.
 //!
 //! [`survey`] reads the roots and merges them, [`project`] makes the target
-//! hold exactly the merge, [`preview`] tells what that would do, [`view`] shows all. Invariant: a source is only
+//! hold exactly the merge, [`preview()`] tells what that would do, [`view`] shows all. Invariant: a source is only
 //! ever read, and whatever in a target is not ours is moved or left alone,
 //! never deleted.
 
@@ -106,6 +106,8 @@ pub struct Job {
     pub displaced: Utf8PathBuf,
     /// Directories in which the agent looks by itself; need not exist.
     pub native: Vec<NativeDir>,
+    /// Why the agent does not look at the target, in words.
+    pub unseen: Option<String>,
     /// How large one skill may be.
     pub bounds: Bounds,
 }

@@ -178,6 +178,37 @@ pub(super) struct Skills {
     /// How copies that it finds by itself are hidden from its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hide: Option<Hide>,
+    /// Where it shows that the user trusts a folder, if it looks at a shared target in no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) trust: Option<Trust>,
+}
+
+/// Where an agent shows that the user trusts a folder: any one of these is enough.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Trust {
+    /// What its files say then.
+    #[serde(default)]
+    pub(super) said: Vec<Said>,
+    /// Variables that switch the question off, each with the value that does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) off: Variables,
+    /// How the user comes to trust a folder, in words.
+    #[serde(default)]
+    pub(super) how: String,
+}
+
+/// A flag in a TOML file of an agent's.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Said {
+    /// The file.
+    pub(super) file: String,
+    /// Keys from the top down; `{folder}` alone is the folder: the root of its repository, else itself.
+    pub(super) key: Vec<String>,
+    /// What it says then.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub(super) is: bool,
 }
 
 /// A directory in which the agent looks for skills by itself.

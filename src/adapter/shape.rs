@@ -52,6 +52,8 @@ const REGISTRY: Shape = Table(&[("file", Text), ("list", Text), ("workdir", Text
 const NATIVE: &[(&str, Shape)] =
     &[("at", Text), ("upward", Flag), ("hidden", Word(&["never", "always", "copies", "unmerged"]))];
 
+const SAID: &[(&str, Shape)] = &[("file", Text), ("key", Texts), ("is", Flag)];
+
 /// The whole table.
 pub(super) const ADAPTER: Shape = Table(&[
     ("id", Text),
@@ -77,6 +79,7 @@ pub(super) const ADAPTER: Shape = Table(&[
             ("json_env", JsonMap),
             ("json_args", JsonMap),
             ("documents", JsonMap),
+            ("trust", Table(&[("said", Tables(SAID, &["file", "key"])), ("off", TextMap), ("how", Text)])),
             (
                 "hide",
                 Table(&[
@@ -241,6 +244,7 @@ mod tests {
     fn the_keys_that_are_known_are_the_keys_that_are_read() {
         let mut value = whole(&ADAPTER);
         value["tty"] = json!(false);
+        value["skills"]["trust"]["said"][0]["is"] = json!(false);
         let mut problems = Vec::new();
         ADAPTER.check(&value, &[], &mut problems);
         assert_eq!(problems, []);

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value};
 
 use super::merge::deep_merge;
-use super::model::{Adapter, Hide, JsonVariables, Skills, Variables};
+use super::model::{Adapter, Hide, JsonVariables, Said, Skills, Trust, Variables};
 use super::place::{Place, resolve};
 use super::template::{fill, holes};
 
@@ -20,6 +20,8 @@ pub use super::model::Hidden;
 const PRIVATE: &str = "private";
 /// The same at the head of a target.
 const PRIVATE_TARGET: &str = "{private}";
+/// A key that stands for the folder that may be trusted.
+const FOLDER: &str = "{folder}";
 
 /// What projection needs to know about an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +36,35 @@ pub struct SkillFacts {
     pub target: Option<TargetKind>,
     /// Where the agent itself looks.
     pub native: Vec<NativePlace>,
+    /// Where it shows that the user trusts a folder, if it looks at the target in no other.
+    pub trust: Option<TrustFacts>,
+}
+
+/// Where an agent shows that the user trusts a folder: any one flag is enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustFacts {
+    /// The flags.
+    pub flags: Vec<TrustFlag>,
+    /// How the user comes to trust a folder, in words.
+    pub how: String,
+}
+
+/// A flag in a TOML file of an agent's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustFlag {
+    /// The file; a relative one is relative to the workdir.
+    pub file: Utf8PathBuf,
+    /// Keys from the top down.
+    pub key: Vec<String>,
+    /// What it says of a folder that is trusted.
+    pub is: bool,
+}
+
+impl TrustFlag {
+    /// The keys for a folder.
+    pub fn path<'a>(&'a self, folder: &'a Utf8Path) -> impl Iterator<Item = &'a str> {
+        self.key.iter().map(move |key| if key == FOLDER { folder.as_str() } else { key })
+    }
 }
 
 /// The kind of a projection target.
@@ -148,8 +179,20 @@ impl Adapter {
             project_dirs: skills.project.clone(),
             target: skills.target.as_deref().and_then(|target| target_kind(target, env, home)),
             native: native.collect(),
+            trust: skills.trust.as_ref().and_then(|trust| trust_facts(trust, env, home)),
         }
     }
+}
+
+/// None: a variable switches the question off.
+fn trust_facts(trust: &Trust, env: &BTreeMap<String, String>, home: &Utf8Path) -> Option<TrustFacts> {
+    let flag = |said: &Said| {
+        let file = resolve(&said.file, env, home)?;
+        Some(TrustFlag { file, key: said.key.clone(), is: said.is })
+    };
+    let off = trust.off.iter().any(|(name, value)| env.get(name) == Some(value));
+    let flags = || trust.said.iter().filter_map(flag).collect();
+    (!off).then(|| TrustFacts { flags: flags(), how: trust.how.clone() })
 }
 
 fn target_kind(target: &str, env: &BTreeMap<String, String>, home: &Utf8Path) -> Option<TargetKind> {

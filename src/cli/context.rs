@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::verbs::read;
 use crate::base::{HarnessName, Severity, Wall, parse_duration};
 use crate::client::Client;
-use crate::config::{Configuration, DaemonSettings, FILE_NAME, Harness, Loaded};
+use crate::config::{Configuration, DaemonSettings, FILE_NAME, Harness, Loaded, drop_in_dir};
 use crate::daemon::Options;
 use crate::host::limits::InheritedLimits;
 use crate::host::{clock, files};
@@ -162,6 +162,21 @@ impl Context {
         all.harnesses.retain(|name, _| name.project().is_none() || name.project() != enclosing.as_deref());
         all.harnesses.extend(own.harnesses.iter().map(|(name, one)| (name.clone(), Arc::clone(one))));
         Ok(Configuration { files: own.files, ..all })
+    }
+
+    /// A file that the invocation is about has the name that it has there, whatever links it was named by:
+    /// its kind and its relative paths go by that.
+    pub(super) fn as_selected(&self, file: Utf8PathBuf) -> Utf8PathBuf {
+        let global = &self.selection.global.file;
+        let selected = [Some(global), self.selection.project.as_ref()];
+        if let Some(selected) = selected.into_iter().flatten().find(|one| files::same_file(&file, one)) {
+            return selected.clone();
+        }
+        let drop_ins = drop_in_dir(global);
+        match (file.parent(), file.file_name()) {
+            (Some(parent), Some(name)) if files::same_file(parent, &drop_ins) => drop_ins.join(name),
+            _ => file,
+        }
     }
 
     /// The full name: inside a project a bare name means `<project>/<name>`, whatever else there is

@@ -13,7 +13,7 @@ use super::path::plain;
 /// The name of a configuration file.
 pub const FILE_NAME: &str = "harness.toml";
 /// The directory of drop-ins beside the global file.
-pub const DROP_IN_DIR: &str = "harness.d";
+const DROP_IN_DIR: &str = "harness.d";
 
 /// Where the global file is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -95,6 +95,7 @@ impl Daemon {
             pid: std::process::id(),
             started_at: self.started_at,
             configuration: self.config.state,
+            projects: self.config.projects.clone(),
             trouble: self.trouble(),
             group: self.groups.as_ref().map(|groups| groups.root().to_owned()).map_err(Clone::clone),
         };
@@ -109,6 +110,7 @@ impl Daemon {
             socket_by_flag: self.options.socket.is_some(),
             agents,
             daemon: Some(facts),
+            unreached: None,
         }
     }
 }

@@ -147,7 +147,7 @@ impl Workers {
         self.ask(Question::Compare { ticket, shown, registered });
     }
 
-    /// Removes logs of runs that are recorded no more, see [`sweep`].
+    /// Removes logs of runs that are recorded no more, see [`super::recording::sweep`].
     pub(super) fn sweep(&mut self, state: Utf8PathBuf, elsewhere: BTreeSet<HarnessName>, before: Wall) {
         self.ask(Question::Sweep { state, elsewhere, before });
     }

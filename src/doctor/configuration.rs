@@ -3,7 +3,6 @@
 use super::Sight;
 use crate::base::{Format, Severity, render};
 use crate::config::FileKind;
-use crate::loader::UnitState;
 use crate::wire::{ConfigState, Finding};
 
 pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
@@ -17,8 +16,7 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
             FileKind::Project => format!("the project's file is `{file}`"),
         }));
     }
-    found.extend(said.projects.iter().map(project));
-    if found.is_empty() {
+    if found.is_empty() && said.projects.is_empty() {
         let text = format!("there is no configuration file; `{}` would be read", global.file);
         found.push(Finding::note(text).help("`harnessd init` writes one to begin with"));
     }
@@ -49,16 +47,4 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
         (_, false) => None,
     });
     found
-}
-
-/// A project that the daemon runs, or would.
-fn project(unit: &UnitState) -> Finding {
-    let UnitState { file, listed, changed, .. } = unit;
-    let name = unit.name.as_deref().unwrap_or("?");
-    let how = if *listed { "listed in the global file" } else { "registered by `up`" };
-    if *changed {
-        return Finding::note(format!("project `{name}` is `{file}`, {how}, and has changed since"))
-            .help("`harnessd up` in its directory applies what it says now");
-    }
-    Finding::note(format!("project `{name}` is `{file}`, {how}"))
 }

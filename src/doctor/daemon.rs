@@ -15,10 +15,10 @@ pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
             found.push(Finding::ok(format!("it listens at `{}`", patient.socket)));
             found.extend(daemon.trouble.iter().map(Finding::warning));
         }
-        None => found.push(
+        None => found.push(patient.unreached.clone().unwrap_or_else(|| {
             Finding::warning(format!("no daemon answers at `{}`", patient.socket))
-                .help("`harnessd run` starts one; until then nothing is started, restarted or fired"),
-        ),
+                .help("`harnessd run` starts one; until then nothing is started, restarted or fired")
+        })),
     }
     let path = patient.state.join("lock");
     found.push(match (DirLock::holder(&path), &patient.daemon) {

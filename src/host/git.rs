@@ -72,6 +72,14 @@ impl Repository {
         whole.then(|| Self { own: own.to_owned(), common })
     }
 
+    /// Where its first working tree is, which others may be linked to. None where it has none there.
+    #[must_use]
+    pub fn root(&self) -> Option<Utf8PathBuf> {
+        let common = self.common.canonicalize_utf8().ok()?;
+        let root = common.parent().filter(|_| common.file_name() == Some(".git"))?;
+        Some(root.to_owned())
+    }
+
     /// The commit that is checked out. None where there is none yet, and where references are kept in
     /// a way that is not read here (a table: its `HEAD` names no file).
     #[must_use]

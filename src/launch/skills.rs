@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::draft::{enterable, workdir};
 use super::environment::{Surroundings, skill_facts};
 use super::error::LaunchError;
+use super::trust::untrusted;
 use crate::adapter::{NativeBase, NativePlace, SkillFacts, TargetKind};
 use crate::config::{Declared, Harness};
 use crate::skills::{self, Job, Merged, NativeDir, Preview, Projection, Root, SkillError, Target};
@@ -21,6 +22,7 @@ pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
     let facts = skill_facts(harness, around);
     let target = target(harness, around, facts.target.as_ref()?);
     let workdir = workdir(harness, around);
+    let unseen = facts.trust.as_ref().and_then(|trust| untrusted(trust, &target.dir, &workdir, &around.home));
     Some(Job {
         harness: harness.name.clone(),
         adapter: harness.adapter.id().to_owned(),
@@ -29,6 +31,7 @@ pub fn skills_job(harness: &Harness, around: &Surroundings) -> Option<Job> {
         learned: around.state.join("learned"),
         displaced: around.state.join("skills-displaced"),
         native: facts.native.iter().flat_map(|place| native_dirs(place, &workdir)).collect(),
+        unseen,
         bounds: around.bounds,
     })
 }

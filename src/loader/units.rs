@@ -3,6 +3,9 @@
 //! Invariant: a unit that is refused leaves its own last good definition in force, whole, and touches no
 //! other unit's; of two projects of one name the one that came first keeps it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

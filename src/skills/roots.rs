@@ -42,6 +42,9 @@ pub fn survey(job: &Job) -> Merged {
         survey.merged.skills.push(look_at(winner, manifest, job.bounds));
     }
     survey.natives();
+    if let Some(cause) = job.unseen.as_ref().filter(|_| !survey.merged.skills.is_empty()) {
+        survey.merged.warnings.insert(0, Warning::new(WarningKind::Unseen, plain(cause)));
+    }
     let merged = survey.merged;
     Merged { loaded: Arc::new(loaded), ..merged }
 }

@@ -39,6 +39,8 @@ pub enum WarningKind {
     Target,
     /// The model sees a copy that lost (SKL-14).
     Native,
+    /// The agent does not look at the target: its model sees no copy.
+    Unseen,
 }
 
 impl WarningKind {

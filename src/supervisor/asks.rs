@@ -6,14 +6,24 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::message::{Effect, Ticket};
 use crate::base::{HarnessName, RunId};
-use crate::wire::{Acted, ErrorBody};
+use crate::wire::{Acted, ActedView, ErrorBody, ErrorCode, ProfileUsed, Run};
 
 /// The answer about one harness.
-pub(super) type Answer = Result<Value, ErrorBody>;
+pub(super) type Answer = Result<Row, ErrorBody>;
+
+/// What became of one harness.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Row {
+    /// In a word.
+    Acted(Acted),
+    /// The run that somebody has waited for.
+    Run(Box<Run>),
+}
 
 /// One request that is not answered yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,23 +75,24 @@ impl Asks {
             return None;
         }
         let ask = self.0.remove(&ticket)?;
-        let mut lines = Vec::new();
+        let mut harnesses = Vec::new();
+        let mut run = None;
         let mut failure: Option<ErrorBody> = None;
         for answer in ask.rows.into_iter().filter_map(|(_, row)| row) {
             match answer {
-                Ok(line) => lines.push(line),
+                Ok(Row::Acted(acted)) => harnesses.push(acted),
+                Ok(Row::Run(ended)) => run = Some(ended),
                 Err(error) => failure = Some(ErrorBody::and(failure, error)),
             }
         }
-        let result = match failure {
-            Some(error) => Err(with_successes(error, &lines)),
-            None if ask.bare => Ok(lines.pop().unwrap_or_default()),
-            None => Ok(match ask.chosen {
-                Some(Chosen { profile, warnings }) => {
-                    json!({ "profile": profile, "harnesses": lines, "warnings": warnings })
-                }
-                None => json!({ "harnesses": lines }),
-            }),
+        let result = match (failure, run, ask.chosen) {
+            (Some(error), ..) => Err(with_successes(error, &harnesses)),
+            (None, Some(run), _) => value(&run),
+            (None, None, _) if ask.bare => value(&harnesses.pop()),
+            (None, None, Some(Chosen { profile, warnings })) => {
+                value(&ProfileUsed { profile, harnesses, warnings })
+            }
+            (None, None, None) => value(&ActedView { harnesses }),
         };
         Some(Effect::Reply { ticket, result })
     }
@@ -96,11 +107,10 @@ impl Asks {
 }
 
 /// What became of the others is told with a failure: `…; started: a, b; already running: c`.
-fn with_successes(mut error: ErrorBody, lines: &[Value]) -> ErrorBody {
-    let text = |line: &Value, key: &str| line[key].as_str().unwrap_or_default().to_owned();
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
-    for line in lines {
-        let (word, name) = (text(line, "result").replace('-', " "), text(line, "name"));
+fn with_successes(mut error: ErrorBody, harnesses: &[Acted]) -> ErrorBody {
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for Acted { name, result, .. } in harnesses {
+        let (word, name) = (result.replace('-', " "), name.as_str());
         match said.iter_mut().find(|(known, _)| *known == word) {
             Some((_, names)) => names.push(name),
             None => said.push((word, vec![name])),
@@ -113,6 +123,11 @@ fn with_successes(mut error: ErrorBody, lines: &[Value]) -> ErrorBody {
 }
 
 /// One line of an answer.
-pub(super) fn line(name: &HarnessName, result: &str, run: Option<RunId>) -> Value {
-    json!(Acted { name: name.clone(), result: result.to_owned(), run })
+pub(super) fn line(name: &HarnessName, result: &str, run: Option<RunId>) -> Row {
+    Row::Acted(Acted { name: name.clone(), result: result.to_owned(), run })
+}
+
+fn value(view: &impl Serialize) -> Result<Value, ErrorBody> {
+    serde_json::to_value(view)
+        .map_err(|error| ErrorBody::new(ErrorCode::Internal, format!("show the answer: {error}")))
 }

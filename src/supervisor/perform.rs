@@ -3,7 +3,7 @@
 //! Invariant: the record of a run's start stands before its launch, and its end
 //! is recorded once.
 
-use super::asks::{Answer, line};
+use super::asks::{Answer, Row, line};
 use super::message::{Effect, Rest};
 use super::slot::{Goal, Live, Waiter};
 use super::{Supervisor, Turn};
@@ -241,8 +241,7 @@ impl Supervisor {
 fn at_end(waiter: &Waiter, run: &Run, refusal: Option<ErrorCode>) -> Answer {
     let good = || Ok(line(&run.harness, &waiter.result, Some(run.id)));
     match (waiter.goal, run.outcome) {
-        (Goal::Row, _) => serde_json::to_value(run)
-            .map_err(|error| ErrorBody::new(ErrorCode::Internal, format!("show run {}: {error}", run.id))),
+        (Goal::Row, _) => Ok(Row::Run(Box::new(run.clone()))),
         (Goal::Gone, _) | (Goal::Ends, Some(Outcome::Ok)) => good(),
         (Goal::Runs | Goal::Ends, outcome) => {
             let (name, cause) = (&run.harness, run.cause.as_deref().unwrap_or("it ended"));

@@ -170,6 +170,96 @@ fn doctor_names_the_source_of_each_setting() {
     assert_eq!(findings(&home, "settings"), settings, "the daemon has its own variables");
 }
 
+/// CTL-9, CFG-6: a state directory and a socket that lie where a session or a service manager says name that.
+#[test]
+fn doctor_names_the_variable_that_a_place_comes_from() {
+    let mut home = Home::new("");
+    let (state, runtime) = (home.text("state"), home.text("run"));
+    home.set("XDG_STATE_HOME", &state);
+    home.set("XDG_RUNTIME_DIR", &runtime);
+    let expected = [
+        pair("note", format!("state_dir = {state}/harnessd (XDG_STATE_HOME)")),
+        pair("note", format!("socket = {runtime}/harnessd/harnessd.sock (XDG_RUNTIME_DIR)")),
+    ];
+    assert_eq!(findings(&home, "settings")[..2], expected);
+    let served = home.text("served");
+    home.set("STATE_DIRECTORY", &served);
+    let expected = pair("note", format!("state_dir = {served} (STATE_DIRECTORY)"));
+    assert_eq!(findings(&home, "settings")[0], expected);
+}
+
+/// CTL-9, CFG-5: each project is told with how it stands: listed, up, changed since, refused, gone; what a harness
+/// of one lacks is told too.
+#[test]
+fn doctor_tells_how_projects_stand() {
+    let mut home = Home::new("");
+    let declared = |program: &str| format!("[harness.web]\ncmd = \"{program}\"\nargs = [\"600\"]\n");
+    for project in ["one", "two", "three", "listed"] {
+        home.write(format!("{project}/harness.toml"), &declared("sleep"));
+    }
+    home.configure(&format!("[daemon]\nprojects = [\"{}\"]\n", home.text("listed")));
+    home.start_daemon();
+    for project in ["one", "two", "three"] {
+        home.ok(&["up", &home.text(project)]);
+    }
+    let file = |project: &str| home.text(format!("{project}/harness.toml"));
+    let up = |project: &str| pair("ok", format!("`{project}` (up): `{}`", file(project)));
+    let listed = pair("ok", format!("`listed` (listed): `{}`", file("listed")));
+    assert_eq!(findings(&home, "projects"), [listed, up("one"), up("two"), up("three")]);
+    home.write("two/harness.toml", &declared("no-such-program"));
+    fs::remove_file(home.path("three/harness.toml")).unwrap();
+    home.write("listed/harness.toml", "[harness.web]\ncmd = \"sleep\"\ncolour = 1\n");
+    let (changed, gone) = (file("two"), file("three"));
+    let refused = format!("`listed` (listed): `{}` is refused: unknown key `colour`", file("listed"));
+    let rest = [
+        up("one"),
+        pair(
+            "note",
+            format!("`two` (up): `{changed}` has changed since `up`; what that accepted is in force"),
+        ),
+        pair("warning", format!("`three` (up): `{gone}` is gone; what `up` accepted is in force")),
+    ];
+    let found = findings(&home, "projects");
+    assert_eq!(found[0], pair("warning", format!("{refused}; its last good definition is in force")));
+    assert_eq!(found[1..], rest);
+    home.ok(&["up", &home.text("two")]);
+    let harnesses = findings(&home, "harnesses");
+    assert!(harnesses.iter().any(|one| one.1.starts_with("`two/web` cannot start: ")), "{harnesses:?}");
+    home.stop_daemon();
+    let found = findings(&home, "projects");
+    assert_eq!(found[0], pair("error", format!("{refused}; nothing of it is in force")));
+}
+
+/// CTL-9: a socket that may not be used is one finding: not that nobody answers as well.
+#[test]
+fn doctor_says_once_that_a_socket_may_not_be_used() {
+    let mut home = Home::new("");
+    home.for_an_ordinary_user();
+    home.start_daemon();
+    let socket = home.path(".local/state/harnessd/harnessd.sock");
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o000)).unwrap();
+    let found = findings(&home, "daemon");
+    let about: Vec<_> = found.iter().filter(|(_, text)| text.contains("harnessd.sock")).collect();
+    assert!(
+        about.len() == 1 && about[0].0 == "error" && !about[0].1.contains("no daemon answers"),
+        "{found:?}"
+    );
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// CTL-9, CFG-2: a drop-in that cannot be read is told with its name.
+#[test]
+fn doctor_tells_of_a_drop_in_that_cannot_be_read() {
+    let mut home = Home::new("");
+    home.write(".config/harnessd/harness.d/more.toml", "");
+    home.for_an_ordinary_user();
+    let file = home.text(".config/harnessd/harness.d/more.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
+    let found = findings(&home, "configuration");
+    let told = found.iter().any(|(level, text)| level == "error" && text.contains(&file));
+    assert!(told, "{found:?}");
+}
+
 /// CTL-9: what is wrong is said with its place and ends in status 1; a sound home gives none.
 #[test]
 fn doctor_finds_what_is_wrong() {

@@ -157,6 +157,14 @@ fn the_place_of_a_file_decides_what_it_may_hold() {
     assert_eq!(validate(&["--as", "project", ".config/harnessd/harness.toml"]).0, 1);
     let (_, drop_in) = validate(&[".config/harnessd/harness.d/more.toml"]);
     assert!(!drop_in.contains("global_only"), "a drop-in is global: {drop_in}");
+    // By whatever links it is named.
+    std::os::unix::fs::symlink(".config", home.path("link")).unwrap();
+    let (_, linked) = validate(&["link/harnessd/harness.d/more.toml"]);
+    let own = ".config/harnessd/harness.d/more.toml";
+    assert_eq!(linked, drop_in.replace(own, "link/harnessd/harness.d/more.toml"));
+    home.write(own, "[defaults]\nagent = \"codex\"\n");
+    let (_, linked) = validate(&["link/harnessd/harness.d/more.toml"]);
+    assert!(linked.contains("drop_in_only"), "it is no project's file: {linked}");
 }
 
 /// CFG-9, ADP-2: an adapter of the selected global file is known to a project's file that is judged alone.

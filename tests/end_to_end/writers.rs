@@ -191,6 +191,39 @@ fn what_a_drop_in_declares_is_edited_only_if_it_is_named() {
     assert!(said.err.starts_with(&format!("error: no harness `c` is declared in {file}\n")), "{said:?}");
 }
 
+/// WRT-3, CFG-2: a name that a drop-in declares is not added to the global file, which would be refused with it;
+/// both places are shown.
+#[test]
+fn a_name_that_a_drop_in_declares_is_not_added() {
+    let home = Home::new("[harness.a]\ncmd = \"true\"\n");
+    home.write(".config/harnessd/harness.d/more.toml", "\n[harness.b]\ncmd = \"true\"\n");
+    let said = home.harnessd(&["add", "b", "--cmd", "true"]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
+    let places = ["harness.d/more.toml:2:", "harness.toml:4:", "declared in two files", "would have 1 error"];
+    assert!(places.iter().all(|part| said.err.contains(part)), "{}", said.err);
+    assert_eq!(home.read(FILE), "[harness.a]\ncmd = \"true\"\n");
+}
+
+/// WRT-1, CFG-5: what a project elsewhere declares that is listed or up is refused with its place, with no daemon
+/// too, and a name that is nearly one of its is found near.
+#[test]
+fn what_a_project_elsewhere_declares_is_refused_with_its_place() {
+    let home = Home::new("");
+    home.write("src/app/harness.toml", "\n[harness.web]\ncmd = \"true\"\n");
+    home.configure(&format!("[daemon]\nprojects = [\"{}\"]\n", home.text("src/app")));
+    let file = home.text("src/app/harness.toml");
+    assert_eq!(
+        home.harnessd(&["set", "app/web", "tty", "true"]).err,
+        format!(
+            "error: harness `app/web` is declared in {file}:2, which is edited only if it is named\n  help: say `--file {file}`\n"
+        )
+    );
+    assert_eq!(
+        home.harnessd(&["set", "app/wbe", "tty", "true"]).err,
+        "error: no harness is named `app/wbe`\n  help: did you mean `app/web`?\n"
+    );
+}
+
 /// WRT-1, CTL-6: inside a project a bare name is the project's; another project's file must be named.
 #[test]
 fn inside_a_project_its_own_file_is_edited() {

@@ -6,7 +6,7 @@
 use camino::{Utf8Component, Utf8Path};
 use serde_json::Value;
 
-use crate::adapter::model::{Hidden, Hide, Skills};
+use crate::adapter::model::{Hidden, Hide, Skills, Trust};
 use crate::adapter::skills::private_subdir;
 use crate::adapter::template::holes;
 
@@ -46,6 +46,21 @@ impl Checker<'_> {
         if let Some(hide) = &skills.hide {
             self.at("hide").hide(hide);
         }
+        if let Some(trust) = &skills.trust {
+            self.at("trust").trust(trust, private);
+        }
+    }
+
+    fn trust(&mut self, trust: &Trust, private: bool) {
+        if private {
+            self.add("a private target is looked at wherever the agent works", None);
+        }
+        self.required("said", trust.said.is_empty());
+        self.required("how", trust.how.is_empty());
+        for (at, said) in trust.said.iter().enumerate() {
+            self.at("said").at(&at.to_string()).at("file").place(&said.file, false);
+        }
+        self.at("off").texts(&trust.off, &[]);
     }
 
     fn hide(&mut self, hide: &Hide) {

@@ -15,4 +15,7 @@ pub(in crate::cli) struct UpArgs {
 pub(in crate::cli) struct DownArgs {
     /// The project's name; none: the enclosing project
     pub(in crate::cli) name: Option<String>,
+    /// Stop its harnesses first, and wait until nothing of them is alive
+    #[arg(long)]
+    pub(in crate::cli) wait: bool,
 }

@@ -20,12 +20,14 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
             let view: DoctorView = read(daemon.call(Op::Doctor)?)?;
             (view, vec![versions(&daemon)])
         }
-        Err(Failure::Said(said)) if said.code == ErrorCode::NoDaemon => (by_ourselves(context), Vec::new()),
+        Err(Failure::Said(said)) if said.code == ErrorCode::NoDaemon => {
+            (by_ourselves(context, None), Vec::new())
+        }
         // Something answers and is no daemon for us: that is a finding, not the end.
         Err(failure) => {
             let body = failure.body();
             let finding = Finding { help: body.help, ..Finding::error(body.message) };
-            (by_ourselves(context), vec![finding])
+            (by_ourselves(context, Some(finding)), Vec::new())
         }
     };
     let view = with_client(view, ours);
@@ -39,7 +41,7 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
 }
 
 /// The same in this environment.
-fn by_ourselves(context: &Context) -> DoctorView {
+fn by_ourselves(context: &Context, unreached: Option<Finding>) -> DoctorView {
     let registry = context.load().configuration.map_or_else(Registry::builtin, |one| one.registry);
     let around = surroundings(context, &registry);
     let patient = Patient {
@@ -50,6 +52,7 @@ fn by_ourselves(context: &Context) -> DoctorView {
         socket_by_flag: context.socket.is_some(),
         agents: ask_all(agents(&registry, &around)),
         daemon: None,
+        unreached,
     };
     examine(&patient, &around)
 }

@@ -65,7 +65,7 @@ fn by_themselves(context: &Context, args: &ValidateArgs) -> Loaded {
     let cwd = files::current_dir().unwrap_or_default();
     for file in &args.files {
         let selected = &context.selection.global.file;
-        let named = cwd.join(file);
+        let named = context.as_selected(cwd.join(file));
         let forced = match args.kind {
             Some(Kind::Global) => Some(FileKind::Global),
             Some(Kind::Project) => Some(FileKind::Project),

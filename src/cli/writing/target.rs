@@ -8,11 +8,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::base::{HarnessName, SourceText};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::config::{DROP_IN_DIR, FileKind, decode, file_kind};
+use crate::config::{FileKind, decode, file_kind};
 use crate::edit;
 use crate::host::files;
 use crate::loader::project_name;
-use crate::wire::{ErrorBody, ErrorCode, Op, unknown_harness};
+use crate::wire::{ErrorBody, ErrorCode, unknown_harness};
 
 /// The table of one harness in one file.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Target {
 
     /// A file that the user names; the project's part of a full name must then be that of the file.
     fn named(context: &Context, name: &str, file: &Utf8Path) -> Result<Self, Failure> {
-        let file = as_selected(context, context.cwd.join(file));
+        let file = context.as_selected(context.cwd.join(file));
         let kind = file_kind(&file, Some(&context.selection.global.file), None);
         let project = match kind == FileKind::Project && file.exists() {
             true => project_name(&file).ok(),
@@ -126,21 +126,6 @@ impl Target {
     }
 }
 
-/// A file that the invocation is about has the name that it has there, whatever links it was named by:
-/// its kind and its relative paths go by that.
-fn as_selected(context: &Context, file: Utf8PathBuf) -> Utf8PathBuf {
-    let global = &context.selection.global.file;
-    let selected = [Some(global), context.selection.project.as_ref()];
-    if let Some(selected) = selected.into_iter().flatten().find(|one| files::same_file(&file, one)) {
-        return selected.clone();
-    }
-    let drop_ins = global.with_file_name(DROP_IN_DIR);
-    match (file.parent(), file.file_name()) {
-        (Some(parent), Some(name)) if files::same_file(parent, &drop_ins) => drop_ins.join(name),
-        _ => file,
-    }
-}
-
 /// The enclosing project's file and name.
 fn enclosing(context: &Context) -> Option<(&Utf8Path, String)> {
     let file = context.selection.project.as_deref()?;
@@ -161,17 +146,15 @@ fn elsewhere(context: &Context, full: &str) -> Failure {
         let (line, _) = SourceText::new(text).line_column(span.start);
         Some((file, line))
     });
-    let place = drop_in.or_else(|| {
-        let answer = context.call_if_running(Op::Describe { name: full.to_owned() }).ok()??;
-        let line = answer["source"]["line"].as_u64().and_then(|line| usize::try_from(line).ok())?;
-        Some((answer["source"]["file"].as_str()?.into(), line))
-    });
+    // What cannot be told of projects elsewhere is no reason to say less of what is here.
+    let known = context.whole().ok().flatten().or_else(|| context.load().configuration);
+    let declared = HarnessName::parse(full).ok().and_then(|name| known.as_ref()?.harnesses.get(&name));
+    let place = drop_in.or_else(|| declared.map(|one| (one.origin.file.clone(), one.origin.line)));
     if let Some((file, line)) = place {
         let message =
             format!("harness `{full}` is declared in {file}:{line}, which is edited only if it is named");
         return ErrorBody::new(ErrorCode::BadRequest, message).help(format!("say `--file {file}`")).into();
     }
-    let known = context.load().configuration;
     let known = known.iter().flat_map(|known| known.harnesses.keys()).map(HarnessName::as_str);
     unknown_harness(full, known).into()
 }

@@ -30,6 +30,7 @@ impl Place {
             learned: home.join("learned"),
             displaced: home.join("displaced"),
             native: vec![],
+            unseen: None,
             bounds: Bounds::default(),
         };
         let mut place = Self { _dir: dir, home, job };
