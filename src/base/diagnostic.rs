@@ -128,7 +128,12 @@ fn line(text: &str) -> String {
 pub struct SourceText {
     text: Arc<str>,
     line_starts: Arc<[usize]>,
+    /// How many characters begin before each [`STRIDE`]th byte: a line of megabytes is not counted anew for each
+    /// of the million mistakes that stand in it.
+    characters: Arc<[usize]>,
 }
+
+const STRIDE: usize = 1024;
 
 impl SourceText {
     /// Keeps a text.
@@ -138,7 +143,12 @@ impl SourceText {
         let starts = std::iter::once(0)
             .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
             .collect();
-        Self { text, line_starts: starts }
+        let counted = text.as_bytes().chunks(STRIDE).scan(0, |before, chunk| {
+            *before += beginnings(chunk);
+            Some(*before)
+        });
+        let characters = std::iter::once(0).chain(counted).collect();
+        Self { text, line_starts: starts, characters }
     }
 
     /// The text.
@@ -161,9 +171,18 @@ impl SourceText {
         let offset = offset.min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start <= offset);
         let start = self.line_starts[line - 1];
-        let column = self.text.get(start..offset).map_or(offset - start, |before| before.chars().count());
-        (line, column + 1)
+        (line, self.characters_before(offset) - self.characters_before(start) + 1)
     }
+
+    fn characters_before(&self, offset: usize) -> usize {
+        let stride = offset / STRIDE;
+        self.characters[stride] + beginnings(&self.text.as_bytes()[stride * STRIDE..offset])
+    }
+}
+
+/// How many characters begin in these bytes.
+fn beginnings(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
 /// The texts of all files that diagnostics point into.
@@ -209,5 +228,24 @@ impl Sources {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STRIDE, SourceText};
+
+    /// CFG-8: columns count characters, wherever in a long line.
+    #[test]
+    fn a_place_is_found_in_lines_of_any_length() {
+        for length in [0, 1, STRIDE / 2 - 1, STRIDE / 2, STRIDE] {
+            let text = format!("é\n{}", "é\u{10ffff}a".repeat(length));
+            let source = SourceText::new(text.as_str());
+            for offset in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                let before = &text[..offset];
+                let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+                assert_eq!(source.line_column(offset), (before.matches('\n').count() + 1, column));
+            }
+        }
     }
 }

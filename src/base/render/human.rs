@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use camino::Utf8Path;
 use miette::{
@@ -23,7 +24,7 @@ pub(super) fn human(diagnostics: &[Diagnostic], sources: &Sources, color: bool) 
     let mut out = String::new();
     for one in diagnostics {
         let file = one.place.file.as_path();
-        let text = sources.get(file).filter(|text| can_be_excerpted(text.as_str(), one));
+        let text = sources.get(file).filter(|text| can_be_excerpted(text, one));
         let source = text.map(|text| shown.entry(file).or_insert_with(|| Excerpts::new(file, text)).clone());
         out.push_str(&human_one(one, sources, source, &handler));
     }
@@ -89,21 +90,17 @@ impl SourceCode for Excerpts {
 /// A longer line is not shown: a prompt can be one line of 100 KB.
 const LONGEST_SHOWN: usize = 400;
 
-/// Whether the lines that an excerpt would show are there and short.
-fn can_be_excerpted(text: &str, one: &Diagnostic) -> bool {
+/// Whether the lines that an excerpt would show are there and short. A longer line is not even looked at.
+fn can_be_excerpted(text: &SourceText, one: &Diagnostic) -> bool {
     let related = one.related.iter().filter(|other| other.place.file == one.place.file);
     let mut spans =
         related.map(|other| &other.place).chain([&one.place]).filter_map(|place| place.span.as_ref());
-    one.place.span.is_some()
-        && spans.all(|span| lines_around(text, span.start).all(|line| line.len() <= LONGEST_SHOWN))
-}
-
-/// The line of an offset, the one before it and the one after it.
-fn lines_around(text: &str, at: usize) -> impl Iterator<Item = &str> {
-    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
-    let first = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at + 1);
-    let last = after.match_indices('\n').nth(1).map_or(text.len(), |(at, _)| before.len() + at);
-    text[first..last].split('\n')
+    let short = |span: &Range<usize>| {
+        let (lines, _) = text.around(&(span.start..span.start), 1);
+        lines.len() <= 3 * (LONGEST_SHOWN + 1)
+            && text.as_str()[lines].split('\n').all(|line| line.len() <= LONGEST_SHOWN)
+    };
+    one.place.span.is_some() && spans.all(short)
 }
 
 /// A diagnostic in the form that miette takes, with owned parts.
