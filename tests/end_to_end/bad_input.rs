@@ -51,7 +51,7 @@ fn a_named_configuration_must_exist() {
     fs::remove_file(home.path(".config/harnessd/harness.toml")).unwrap();
     assert_eq!(
         home.ok(&["validate"]).out,
-        "no configuration file was found; `harnessd validate FILE` checks one\n"
+        "no configuration file was found; `harnessd validate FILE` checks one, `harnessd init` writes one\n"
     );
     let missing = home.text("missing.toml");
     let said = home.harnessd(&["--config", &missing, "validate", "--format", "short"]);

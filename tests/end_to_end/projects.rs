@@ -99,7 +99,10 @@ fn down_waits_until_nothing_is_alive() {
     assert_eq!(down.out, "project `app` is down\napp/web: stopped\n");
     assert!(!alive(pid) && listed(&home).is_empty());
     let gone = home.harnessd(&["down", "app", "--wait"]);
-    assert_eq!(gone.err, "error: no project that is up is `app`\n  help: `harnessd ps` shows the projects\n");
+    assert_eq!(
+        gone.err,
+        "error: no project that is up is `app`\n  help: `harnessd status` shows the projects\n"
+    );
 }
 
 /// CFG-5: listed projects are the daemon's without `up` and follow their files; `down` says what to edit.

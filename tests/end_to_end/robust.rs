@@ -243,7 +243,14 @@ fn a_bare_name_inside_a_project_is_the_projects() {
     home.write("proj/harness.toml", "[harness.other]\ncmd = \"true\"\n");
     assert_eq!(
         inside(&["stop", "web"]),
-        (1, "error: no harness is named `proj/web`\n  help: outside of the project there is `web`: say `--global` for it\n".to_owned())
+        (
+            1,
+            format!(
+                "error: no harness is named `proj/web`: the project is not up\n  help: `harnessd up` registers {}; \
+                 `--global` takes `web` as a global harness\n",
+                home.text("proj/harness.toml")
+            )
+        )
     );
     home.write("proj/harness.toml", "[harness.other\n");
     let (code, error) = inside(&["stop", "web"]);

@@ -47,13 +47,20 @@ fn doctor_looks_at_projects_and_at_what_the_files_are_now() {
             "note the global file is `{}`, in its usual place",
             home.text(".config/harnessd/harness.toml")
         ),
-        format!("note project `listed` is `{listed}`, listed in the global file"),
-        format!("note project `app` is `{app}`, registered by `up`, and has changed since"),
         format!("error {listed}:3:1: harnessd::config::unknown_key: unknown key `colour`"),
     ];
+    let projects = |level: &str, what: &str| {
+        [
+            format!(
+                "{level} `listed` (listed): `{listed}` is refused: unknown key `colour`; {what} is in force"
+            ),
+            format!("note `app` (up): `{app}` has changed since `up`; what that accepted is in force"),
+        ]
+    };
     let broken = "`app/web` cannot start: `no-such-program` is not in PATH";
     let said = home.harnessd(&["doctor", "--json"]);
     assert_eq!((said.code, findings(&said, "configuration")), (1, configuration.to_vec()));
+    assert_eq!(findings(&said, "projects"), projects("warning", "its last good definition"));
     let harnesses = findings(&said, "harnesses");
     assert_eq!(harnesses[0], "ok 1 of 2 have their program", "of the refused one the last good definition");
     assert!(harnesses[1].starts_with(&format!("error {broken}")), "{harnesses:?}");
@@ -61,6 +68,7 @@ fn doctor_looks_at_projects_and_at_what_the_files_are_now() {
     home.stop_daemon();
     let said = home.harnessd(&["doctor", "--json"]);
     assert_eq!((said.code, findings(&said, "configuration")), (1, configuration.to_vec()));
+    assert_eq!(findings(&said, "projects"), projects("error", "nothing of it"));
     // In its directory a project counts as its file is.
     home.write("src/app/harness.toml", "[harness.web]\ncmd = \"sleep\"\n[harness.more]\ncmd = \"sleep\"\n");
     let said = within(&home, "src/app", &["doctor", "--json"]);

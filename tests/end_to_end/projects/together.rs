@@ -1,6 +1,5 @@
 //! What one project, one request or one reading means to others (CFG-5, CFG-10).
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -111,37 +110,6 @@ fn projects_that_come_at_once_are_each_answered() {
         assert_eq!(reply["ok"]["harnesses"][0]["name"], format!("{name}/web"), "{reply}");
     }
     wait_listed(&home, &[]);
-}
-
-/// CFG-10, CTL-9: `doctor` tells what is wrong with projects, and goes by the drop-ins that are there now.
-#[test]
-fn doctor_knows_of_projects_and_drop_ins() {
-    let mut home = Home::new("[daemon]\nwatch = false\nprojects = [\"~/app\"]\n");
-    home.write("app/harness.toml", &server("web", "600"));
-    home.write(".config/harnessd/harness.d/10.toml", &server("gone", "600"));
-    home.start_daemon();
-    let configuration = |home: &Home| {
-        let said: Value = serde_json::from_str(&home.harnessd(&["doctor", "--json"]).out).unwrap();
-        let sections = said["sections"].as_array().unwrap().clone();
-        let section = sections.into_iter().find(|one| one["name"] == "configuration").unwrap();
-        let line =
-            |one: &Value| format!("{}: {}", one["level"].as_str().unwrap(), one["text"].as_str().unwrap());
-        section["findings"].as_array().unwrap().iter().map(line).collect::<Vec<_>>()
-    };
-    let global = home.text(".config/harnessd/harness.toml");
-    let note = format!("note: the global file is `{global}`, in its usual place");
-    fs::remove_file(home.path(".config/harnessd/harness.d/10.toml")).unwrap();
-    assert_eq!(configuration(&home), [note.as_str(), "ok: it is valid and declares 1 harnesses"]);
-
-    let file = home.text("app/harness.toml");
-    home.write("app/harness.toml", "[harness.web]\ncmd = 7\n");
-    home.harnessd(&["reload"]);
-    let wrong = format!(
-        "error: {file}:2:7: harnessd::config::wrong_type: `cmd` takes a program's name or path, not an integer"
-    );
-    let kept =
-        "warning: of what is refused the last good definition is in force, or nothing if there was none yet";
-    assert_eq!(configuration(&home), [note.as_str(), wrong.as_str(), kept]);
 }
 
 /// Sends requests together; the replies in the order of the requests.
