@@ -25,7 +25,8 @@ fn is_full() -> bool {
 
 /// Says so where the test runner does not capture it: a test that does nothing passes.
 fn not_checked(hook: &str, why: &str) {
-    writeln!(std::io::stderr(), "the hook `{hook}` is not checked: {why}").unwrap();
+    let text = format!("the hook `{hook}` is not checked: {why}\n");
+    std::io::stderr().write_all(text.as_bytes()).unwrap();
 }
 
 /// A home with a repository `app`, whose commits a hook checks.
