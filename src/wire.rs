@@ -15,6 +15,7 @@ mod record;
 mod request;
 mod schema;
 mod session;
+mod skills;
 mod trail;
 mod trajectories;
 mod view;
@@ -37,13 +38,15 @@ pub use record::{Launched, Record, RegisteredProject};
 pub use request::decode_request;
 pub use schema::schema;
 pub use session::Which;
+pub use skills::{
+    NativeSkillView, RootState, RootView, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView,
+};
 pub use trail::{Evidence, RunSession, StorePlace, Trail, Usage};
 pub use trajectories::{
     By, ExcludedView, Origin, ParentView, RunView, TrajectoriesView, TrajectoryView, UsageKey, UsageRow,
     UsageView,
 };
 pub use view::{
-    Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, NativeSkillView, RootState,
-    RootView, Run, RunSkill, ShadowedSkill, SkillRank, SkillState, SkillView, SkillsView, Source, StatusView,
-    Stretch, Waiting, WaitingReason,
+    Attention, ConfigState, ConfigView, Description, FiringsView, HarnessView, Run, RunSkill, Source,
+    StatusView, Stretch, Waiting, WaitingReason,
 };

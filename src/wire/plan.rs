@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::message::ErrorBody;
-use super::view::ShadowedSkill;
+use super::skills::ShadowedSkill;
 use crate::base::{HarnessName, Wall};
 
 /// What becomes of the names in a target, each list by name.

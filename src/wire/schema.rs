@@ -15,8 +15,9 @@ use super::event::Event;
 use super::message::{ErrorBody, Op, PROTOCOL, Welcome};
 use super::plan::{PlanView, SyncView};
 use super::project::{LoweredView, ProjectsView, RaisedView};
+use super::skills::SkillsView;
 use super::trajectories::{RunView, TrajectoriesView, UsageView};
-use super::view::{Description, SkillsView, StatusView};
+use super::view::{Description, StatusView};
 use crate::base::schema_generator;
 
 type Describe = fn(&mut SchemaGenerator) -> Schema;

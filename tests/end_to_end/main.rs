@@ -11,6 +11,7 @@ mod checks;
 mod contained;
 mod control;
 mod daemon;
+mod down;
 mod fleet;
 mod hazards;
 mod hostile;
