@@ -74,12 +74,12 @@ fn profile(file: &File, name: &str, members: &Members<'_>) -> (Profile, Vec<Diag
     let raw = read.value.unwrap_or_default();
     let mut scope = Scope { file, path: path.to_vec(), table, harness: None, broken: read.broken, found };
     elements(&mut scope, "harnesses", raw.harnesses.as_deref());
-    let mut harnesses = Vec::new();
+    let (mut harnesses, mut seen) = (Vec::new(), BTreeSet::new());
     for (at, element) in raw.harnesses.iter().flatten().enumerate() {
         let Some(member) = element.text().filter(|member| !member.contains('\0')) else { continue };
         let place = scope.value(&["harnesses", &at.to_string()]);
         scope.found.extend(members.complaint(name, member, place));
-        harnesses.extend(HarnessName::parse(member).ok().filter(|member| !harnesses.contains(member)));
+        harnesses.extend(HarnessName::parse(member).ok().filter(|member| seen.insert(member.clone())));
     }
     let autostart = raw.autostart == Some(true);
     (Profile { description: raw.description, harnesses, autostart }, scope.found)
