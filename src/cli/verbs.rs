@@ -73,6 +73,14 @@ fn act(
     Ok(std::process::ExitCode::SUCCESS)
 }
 
+/// Prints what else is to be known of an answer.
+fn warnings(answer: &Value, out: &mut Output) -> Result<(), Failure> {
+    for warning in answer["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        out.line(&format!("warning: {warning}"))?;
+    }
+    Ok(())
+}
+
 /// Prints what became of each harness.
 fn results(answer: &Value, out: &mut Output) -> Result<(), Failure> {
     let list = answer["harnesses"].as_array().map(Vec::as_slice).unwrap_or_default();

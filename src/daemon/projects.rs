@@ -210,7 +210,16 @@ impl Daemon {
         };
         self.start_enabled(unit.name.as_deref());
         let harnesses: Vec<_> = self.views().into_iter().filter(|one| one.project == unit.name).collect();
-        self.reply(ticket, requests::json(&RaisedView { project: project_view(&unit), harnesses }));
+        let (project, warnings) = (project_view(&unit), self.unwritten());
+        self.reply(ticket, requests::json(&RaisedView { project, harnesses, warnings }));
+    }
+
+    /// What is to be said of an answer whose record waits in memory.
+    fn unwritten(&self) -> Vec<String> {
+        let said = |cause: &String| {
+            format!("this is not written yet, and a daemon that starts anew does not know of it: {cause}")
+        };
+        self.store_trouble.iter().map(said).collect()
     }
 
     /// Starts what is enabled in a project and was stopped; one-shots have had their run.
@@ -240,7 +249,8 @@ impl Daemon {
         };
         let harnesses = harnesses.into_iter().map(become_of).collect();
         let project = ForgottenView { name, file: file.into_string() };
-        self.reply(ticket, requests::json(&LoweredView { project, harnesses }));
+        let warnings = self.unwritten();
+        self.reply(ticket, requests::json(&LoweredView { project, harnesses, warnings }));
     }
 
     /// All harnesses, each with what was last seen of its project's file.

@@ -38,6 +38,9 @@ pub struct RaisedView {
     pub project: ProjectView,
     /// Its harnesses.
     pub harnesses: Vec<HarnessView>,
+    /// What else is to be known, in words.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// What `down` answers.
@@ -47,6 +50,9 @@ pub struct LoweredView {
     pub project: ForgottenView,
     /// What became of each of its harnesses: `stopped`, or `stopping`.
     pub harnesses: Vec<Acted>,
+    /// What else is to be known, in words.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// A project that is registered no more.

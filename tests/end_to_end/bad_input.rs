@@ -182,12 +182,19 @@ fn records_wait<T>(home: &mut Home, block: impl FnOnce() -> T, release: impl FnO
     });
     assert!(status["trouble"][0].as_str().unwrap().starts_with("records wait in memory: "), "{status}");
     assert_eq!(home.harness("fine")["state"], "running");
+    home.write("app/harness.toml", "[harness.web]\ncmd = \"true\"\n");
+    let up = home.ok(&["up", &home.text("app"), "--json"]).json();
+    let warning = up["warnings"][0].as_str().unwrap();
+    let expected = "this is not written yet, and a daemon that starts anew does not know of it: ";
+    assert!(warning.starts_with(expected), "{up}");
     // A slot that cannot be claimed is not run, and that is recorded.
     until("a firing is refused", || home.daemon_log().contains("its slot cannot be claimed").then_some(()));
     release(blocked);
     until("the store is written again", || {
         home.ok(&["status", "--json"]).json()["trouble"].as_array().unwrap().is_empty().then_some(())
     });
+    let up = home.ok(&["up", &home.text("app"), "--json"]).json();
+    assert_eq!(up["warnings"], Value::Array(Vec::new()));
     assert_eq!(home.runs("job").len(), 1, "the record of the run is not lost");
     let refused = home.runs("timed").into_iter().find(|run| run["outcome"] == "spawn-failed").unwrap();
     assert!(refused["cause"].as_str().unwrap().contains("its slot cannot be claimed"), "{refused}");

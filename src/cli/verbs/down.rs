@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{read, results};
+use super::{read, results, warnings};
 use crate::cli::args::DownArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -26,6 +26,7 @@ pub(in crate::cli) fn perform(
         out.json(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
+    warnings(&answer, out)?;
     out.line(&format!("project `{}` is down", answer["project"]["name"].as_str().unwrap_or_default()))?;
     results(&answer, out)?;
     Ok(ExitCode::SUCCESS)

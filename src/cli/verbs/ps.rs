@@ -2,21 +2,13 @@
 
 use std::process::ExitCode;
 
-use serde::Deserialize;
-
 use super::list::print;
 use super::read;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::loader::project_key;
-use crate::wire::{ConfigState, HarnessView, Op, ProjectView};
-
-#[derive(Deserialize)]
-struct Projects {
-    projects: Vec<ProjectView>,
-    harnesses: Vec<HarnessView>,
-}
+use crate::wire::{ConfigState, Op, ProjectsView};
 
 pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
     let enclosing = context.selection.project.as_deref().filter(|_| !context.is_global());
@@ -26,7 +18,7 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         out.json(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Projects { projects, harnesses } = read(answer)?;
+    let ProjectsView { projects, harnesses } = read(answer)?;
     for project in &projects {
         let name = project.name.as_deref().unwrap_or("?");
         let place = &project.file;

@@ -2,22 +2,14 @@
 
 use std::process::ExitCode;
 
-use serde::Deserialize;
-
 use super::list::print;
-use super::read;
+use super::{read, warnings};
 use crate::cli::args::UpArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::loader::project_key;
-use crate::wire::{HarnessView, Op, ProjectView};
-
-#[derive(Deserialize)]
-struct Up {
-    project: ProjectView,
-    harnesses: Vec<HarnessView>,
-}
+use crate::wire::{Op, RaisedView};
 
 pub(in crate::cli) fn perform(
     context: &Context,
@@ -33,7 +25,8 @@ pub(in crate::cli) fn perform(
         out.json(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Up { project, harnesses } = read(answer)?;
+    warnings(&answer, out)?;
+    let RaisedView { project, harnesses, .. } = read(answer)?;
     let name = project.name.as_deref().unwrap_or_default();
     let listed = if project.listed { " (it is listed in the global file)" } else { "" };
     out.line(&format!("project `{name}` is up{listed}: {}", project.file))?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::results;
+use super::{results, warnings};
 use crate::cli::args::UseProfileArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -20,9 +20,7 @@ pub(in crate::cli) fn perform(
         out.json(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
-    for warning in answer["warnings"].as_array().into_iter().flatten().filter_map(|one| one.as_str()) {
-        out.line(&format!("warning: {warning}"))?;
-    }
+    warnings(&answer, out)?;
     results(&answer, out)?;
     out.line(&format!("profile `{name}` is in use"))?;
     Ok(ExitCode::SUCCESS)
