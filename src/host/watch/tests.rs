@@ -13,9 +13,17 @@ fn base(directory: &tempfile::TempDir) -> Utf8PathBuf {
     Utf8Path::from_path(directory.path()).unwrap().to_owned()
 }
 
-/// inotify queues an event before the call that causes it returns, so nothing is waited for.
+/// inotify queues an event before the call that causes it returns, but for the closing of a file whose
+/// descriptor a process has that another test is just starting: that is waited for.
 fn is_seen(watcher: &mut Watcher, file: &Utf8Path) -> bool {
-    watcher.read().unwrap().iter().eq([file])
+    for _ in 0..300 {
+        let seen = watcher.read().unwrap();
+        if !seen.is_empty() {
+            return seen.iter().eq([file]);
+        }
+        poll(&mut [PollFd::new(watcher.as_fd(), PollFlags::POLLIN)], 100_u8).unwrap();
+    }
+    false
 }
 
 fn nothing_is_seen(watcher: &mut Watcher) -> bool {
