@@ -60,14 +60,16 @@ pub fn own_sessions(
     now: Wall,
 ) -> Result<Own, StoreError> {
     let Some(store) = Store::open_read(state)? else { return Ok(Own::default()) };
+    // First of all: a run that is settled from here on has its sessions in what is read below, and one that was
+    // settled between two reads the other way round would have them in neither.
+    let unsettled = store.unsettled()?.into_iter().filter(|run| run.harness == *harness);
+    let subjects: Vec<Subject> = unsettled.map(Subject::left).collect();
     let mut facts = Facts { home: Some(physical(home).into_string()), now, ..store.facts()? };
     let mut rows = BTreeMap::new();
     let mut take = |sessions: Vec<SessionRow>| {
         rows.extend(sessions.into_iter().map(|row| ((row.format, row.store.clone(), row.id.clone()), row)));
     };
     take(store.sessions(&AccountQuery::default())?);
-    let unsettled = store.unsettled()?.into_iter().filter(|run| run.harness == *harness);
-    let subjects: Vec<Subject> = unsettled.map(Subject::left).collect();
     if !subjects.is_empty() {
         let mut follower = Follower::new(state);
         for _ in 0..LOOKS {
