@@ -5,10 +5,11 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+#[path = "sources/seeds.rs"]
+mod seeds;
+
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
@@ -19,17 +20,7 @@ use harnessd::config::{
     CODES, EnvFile, FileKind, Input, Lookup, PromptFile, Surroundings, TableKind, decode, definition_json,
     known_keys, load,
 };
-
-fn seeds() -> Range<u64> {
-    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let full = env::var_os("HARNESSD_FULL").is_some_and(|value| value == "1");
-    match (number("HARNESSD_SEED"), number("HARNESSD_ROUNDS")) {
-        (Some(seed), _) => seed..seed + 1,
-        (None, Some(rounds)) => 0..rounds,
-        (None, None) if full => 0..1_000_000,
-        (None, None) => 0..400,
-    }
-}
+use seeds::seeds;
 
 /// Files are as the lengths of their names have it.
 struct ByLength;
@@ -237,14 +228,14 @@ fn execute(corpus: &Corpus, dice: &mut Dice) -> bool {
 fn mutated_files_are_answered() {
     let corpus = Corpus::new();
     let (begun, mut valid, mut slowest) = (Instant::now(), 0_u64, (0, 0));
-    for seed in seeds() {
+    for seed in seeds(400, 1_000_000) {
         let mut dice = Dice(Random::new(seed));
         let at = Instant::now();
         let run = catch_unwind(AssertUnwindSafe(|| execute(&corpus, &mut dice)));
         valid += u64::from(run.unwrap_or_else(|_| panic!("HARNESSD_SEED={seed}, as said above")));
         slowest = slowest.max((at.elapsed().as_micros(), seed));
     }
-    let (count, seconds) = (seeds().count(), begun.elapsed().as_secs_f64());
+    let (count, seconds) = (seeds(400, 1_000_000).count(), begun.elapsed().as_secs_f64());
     let (longest, seed) = slowest;
     println!("{count} executions in {seconds:.1} s, {valid} valid; slowest {longest} µs (seed {seed})");
 }

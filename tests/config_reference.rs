@@ -2,12 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+#[path = "sources/uncommented.rs"]
+mod uncommented;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use harnessd::config::{
     EnvFile, FileKind, Input, Key, Lookup, PromptFile, Surroundings, TableKind, known_keys, load,
 };
+use uncommented::uncommented;
 
 const TABLES: [(TableKind, &str); 5] = [
     (TableKind::Harness, "## `[harness.NAME]` and `[defaults]`"),
@@ -46,18 +50,6 @@ fn complaints(path: &str, kind: FileKind, text: &str) -> Vec<String> {
     let surroundings = Surroundings { home, zone: chrono_tz::Tz::UTC, env: BTreeMap::new() };
     let loaded = load(&[input], &surroundings, &Files);
     loaded.diagnostics.into_iter().map(|one| one.message).collect()
-}
-
-/// Lines like `# key = value` and `# [table]` without their comment signs.
-fn uncommented(text: &str) -> String {
-    let bare = |line: &str| {
-        let rest = line.strip_prefix("# ").filter(|rest| {
-            let word = rest.split(' ').next().unwrap_or_default();
-            rest.starts_with('[') || rest[word.len()..].starts_with(" = ")
-        });
-        rest.unwrap_or(line).to_owned()
-    };
-    text.lines().map(bare).collect::<Vec<_>>().join("\n")
 }
 
 /// CFG-11: each key of each table has its line in the reference, the refused ones are named as such, and

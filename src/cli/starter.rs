@@ -116,24 +116,10 @@ fn plain() -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use camino::Utf8Path;
-
     use super::{Kind, starter};
     use crate::adapter::Registry;
-    use crate::config::{EnvFile, FileKind, Input, Lookup, PromptFile, Surroundings, load};
+    use crate::config::{AllGood, FileKind, Input, Surroundings, load};
     use crate::wire::AgentView;
-
-    struct All;
-
-    impl Lookup for All {
-        fn prompt_file(&self, _: &Utf8Path) -> PromptFile {
-            PromptFile::Good
-        }
-
-        fn env_file(&self, _: &Utf8Path) -> EnvFile {
-            EnvFile::Good
-        }
-    }
 
     /// The examples in force: `# ` is taken off every line of TOML.
     fn uncommented(text: &str) -> String {
@@ -154,7 +140,7 @@ mod tests {
         };
         let surroundings =
             Surroundings { home: "/home/u".into(), zone: chrono_tz::Tz::UTC, env: BTreeMap::new() };
-        let loaded = load(&[Input { file: file.into(), kind, text }], &surroundings, &All);
+        let loaded = load(&[Input { file: file.into(), kind, text }], &surroundings, &AllGood);
         let harnesses = loaded.configuration.map_or(0, |one| one.harnesses.len());
         (harnesses, loaded.diagnostics.into_iter().map(|one| one.message).collect())
     }

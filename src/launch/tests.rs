@@ -11,25 +11,11 @@ use tempfile::TempDir;
 use super::{Chosen, LaunchError, Surroundings, draft, plan, prepare};
 use crate::adapter::Registry;
 use crate::base::{HarnessName, RunId, RunIds, Wall};
-use crate::config::{
-    self, EnvFile, FileKind, Harness, Input, Lookup, PromptFile, Surroundings as ConfigSurroundings,
-};
+use crate::config::{self, AllGood, FileKind, Harness, Input, Surroundings as ConfigSurroundings};
 use crate::host::limits::InheritedLimits;
 use crate::host::process::SpawnSpec;
 use crate::skills::Bounds;
 use crate::wire::PlannedStart;
-
-struct Good;
-
-impl Lookup for Good {
-    fn prompt_file(&self, _: &Utf8Path) -> PromptFile {
-        PromptFile::Good
-    }
-
-    fn env_file(&self, _: &Utf8Path) -> EnvFile {
-        EnvFile::Good
-    }
-}
 
 /// A home with every agent's command in it.
 struct World {
@@ -42,7 +28,7 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let home = Utf8PathBuf::from_path_buf(dir.path().canonicalize().unwrap()).unwrap();
         fs::create_dir_all(home.join("bin")).unwrap();
-        fs::create_dir_all(home.join("work")).unwrap();
+        fs::create_dir_all(home.join("app")).unwrap();
         for adapter in Registry::builtin().all() {
             for command in adapter.commands() {
                 let file = home.join("bin").join(command);
@@ -53,7 +39,7 @@ impl World {
         let world = Self { _dir: dir, home };
         world.skill("team/alpha", "team");
         world.skill("team/beta", "team");
-        world.skill("work/.agents/skills/alpha", "project");
+        world.skill("app/.agents/skills/alpha", "project");
         world
     }
 
@@ -84,7 +70,7 @@ impl World {
             Input { file: self.home.join("harness.toml"), kind: FileKind::Global, text: text.to_owned() };
         let surroundings =
             ConfigSurroundings { home: self.home.clone(), zone: chrono_tz::Tz::UTC, env: BTreeMap::new() };
-        let loaded = config::load(&[input], &surroundings, &Good);
+        let loaded = config::load(&[input], &surroundings, &AllGood);
         let configuration = loaded.configuration.unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));
         Arc::clone(&configuration.harnesses[&HarnessName::parse("a").unwrap()])
     }
@@ -121,7 +107,7 @@ fn every_agent() -> Vec<(String, String)> {
             (false, _) => "args = [\"--help\"]",
         };
         let text = format!(
-            "[harness.a]\nagent = \"{id}\"\n{rest}\nworkdir = \"~/work\"\nskill_paths = [\"~/team\"]\n"
+            "[harness.a]\nagent = \"{id}\"\n{rest}\nworkdir = \"~/app\"\nskill_paths = [\"~/team\"]\n"
         );
         (id.to_owned(), text)
     };
@@ -169,11 +155,11 @@ fn a_start_executes_what_was_drafted() {
 fn a_name_that_is_taken_after_the_draft_is_left_alone() {
     let world = World::new();
     let text =
-        "[harness.a]\nagent = \"codex\"\nprompt = \"x\"\nworkdir = \"~/work\"\nskill_paths = [\"~/team\"]\n";
+        "[harness.a]\nagent = \"codex\"\nprompt = \"x\"\nworkdir = \"~/app\"\nskill_paths = [\"~/team\"]\n";
     let (harness, around) = (world.harness(text), world.around());
     let drafted = draft(&harness, run(), &around, Chosen::Fresh).unwrap();
     let before = drafted.command.spec.clone();
-    world.skill("work/.codex/skills/alpha", "somebody's");
+    world.skill("app/.codex/skills/alpha", "somebody's");
     let prepared = drafted.perform().unwrap();
     assert_eq!(prepared.skills.len(), 1);
     let hides =
@@ -188,14 +174,14 @@ fn a_name_that_is_taken_after_the_draft_is_left_alone() {
 fn a_start_that_would_fail_is_foretold() {
     let world = World::new();
     let around = world.around();
-    fs::write(world.home.join("work/.codex"), "a file\n").unwrap();
+    fs::write(world.home.join("app/.codex"), "a file\n").unwrap();
     fs::write(world.home.join("blank"), "  \n").unwrap();
     fs::write(world.home.join("env"), "not a variable\n").unwrap();
     let home = &world.home;
     for (rest, expected) in [
         (
-            "agent = \"codex\"\nprompt = \"x\"\nskill_paths = [\"~/team\"]\nworkdir = \"~/work\"",
-            format!("adapter codex: project skills: write {home}/work/.codex/skills: not a directory"),
+            "agent = \"codex\"\nprompt = \"x\"\nskill_paths = [\"~/team\"]\nworkdir = \"~/app\"",
+            format!("adapter codex: project skills: write {home}/app/.codex/skills: not a directory"),
         ),
         (
             "agent = \"claude-code\"\nprompt_file = \"blank\"",

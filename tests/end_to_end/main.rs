@@ -37,6 +37,7 @@ mod scenarios_trajectories;
 mod schedules;
 mod sessions;
 mod shell;
+mod slow;
 mod stalls;
 mod store;
 mod support;

@@ -263,40 +263,6 @@ fn a_bare_name_inside_a_project_is_the_projects() {
     assert_eq!(home.harness("web")["state"], "stopped");
 }
 
-/// SCH-10: starts that wait for a slow target hold up no other start, and the daemon answers.
-#[test]
-fn slow_starts_hold_up_no_other() {
-    let mut config = String::new();
-    for number in 0..4 {
-        config += &format!(
-            "[harness.slow{number}]\nagent = \"codex\"\nprompt = \"x\"\nskill_paths = [\"~/team\"]\nworkdir = \"~/app\"\n"
-        );
-    }
-    config += "[harness.fast]\nagent = \"claude-code\"\nprompt = \"stand-in:say=fast\"\n";
-    let mut home = Home::new(&config);
-    fs::create_dir(home.path("bin")).unwrap();
-    fs::create_dir(home.path("app")).unwrap();
-    for name in ["codex", "claude"] {
-        std::os::unix::fs::symlink(stand_in_dir().join("claude"), home.path("bin").join(name)).unwrap();
-    }
-    home.set("PATH", &path_with(&home.path("bin")));
-    skill(&home, "team", "one", "team");
-    home.start_daemon();
-    home.ok(&["start", "slow0", "--wait"]);
-    // From now on somebody holds the target that they share.
-    let file = fs::File::options().write(true).open(home.path("app/.codex/skills/.harnessd.lock")).unwrap();
-    let lock = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive)
-        .map_err(|(_, cause)| cause)
-        .unwrap();
-    home.ok(&["start", "slow0", "slow1", "slow2", "slow3"]);
-    home.ok(&["start", "fast", "--wait"]);
-    assert_eq!(home.harness("slow3")["state"], "starting");
-    drop(lock);
-    until("the others go on", || {
-        (0..4).all(|number| home.ended_run(&format!("slow{number}"))["outcome"] == "ok").then_some(())
-    });
-}
-
 /// RUN-2: a follower of a run that is pruned meanwhile goes on to the next one.
 #[test]
 fn a_follower_outlives_a_pruned_run() {

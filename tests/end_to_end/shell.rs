@@ -1,13 +1,10 @@
-//! CTL-5, CTL-9, CTL-12: what the verbs that look around tell of projects, and to whose terminal; and that they hold up
-//! nothing.
+//! CTL-5, CTL-9, CTL-12: what the verbs that look around tell of projects, and to whose terminal.
 
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::net::UnixStream;
 
 use serde_json::Value;
 
-use crate::support::{Home, Said, path_with, skill, stand_in_dir, until};
+use crate::support::{Home, Said};
 
 const SLEEPER: &str = "cmd = \"sleep\"\nargs = [\"600\"]\n";
 
@@ -123,52 +120,6 @@ fn nothing_of_a_project_steers_a_terminal() {
     }
     let said = within(&home, dir, &["describe", "a"]).out;
     assert!(said.contains("\\u{1b}[2J \\u{202e} x"), "{said}");
-}
-
-/// SCH-10: clients who ask about what is slow, however many, hold up no start.
-#[test]
-fn slow_questions_hold_up_no_start() {
-    let mut home = Home::new(
-        "[harness.slow]\nagent = \"codex\"\nprompt = \"x\"\nskill_paths = [\"~/team\"]\nworkdir = \"~/app\"\n\
-         [harness.fast]\nagent = \"claude-code\"\nprompt = \"stand-in:say=fast\"\n",
-    );
-    fs::create_dir(home.path("bin")).unwrap();
-    fs::create_dir(home.path("app")).unwrap();
-    for name in ["codex", "claude"] {
-        std::os::unix::fs::symlink(stand_in_dir().join("claude"), home.path("bin").join(name)).unwrap();
-    }
-    home.set("PATH", &path_with(&home.path("bin")));
-    skill(&home, "team", "one", "team");
-    home.start_daemon();
-    home.ok(&["skills", "sync", "slow"]);
-    let file = fs::File::options().write(true).open(home.path("app/.codex/skills/.harnessd.lock")).unwrap();
-    let lock = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive)
-        .map_err(|(_, cause)| cause)
-        .unwrap();
-    let mut stream = UnixStream::connect(home.path(".local/state/harnessd/harnessd.sock")).unwrap();
-    let mut from = BufReader::new(stream.try_clone().unwrap());
-    let mut line = String::new();
-    stream.write_all(b"{\"id\":1,\"op\":\"hello\",\"protocol\":1,\"version\":\"test\"}\n").unwrap();
-    from.read_line(&mut line).unwrap();
-    for id in 2..42 {
-        stream
-            .write_all(format!("{{\"id\":{id},\"op\":\"skills-sync\",\"name\":\"slow\"}}\n").as_bytes())
-            .unwrap();
-    }
-    home.ok(&["start", "fast", "--wait"]);
-    stream.set_nonblocking(true).unwrap();
-    let early = from.read(&mut [0; 1]).map_err(|cause| cause.kind());
-    assert_eq!(early, Err(ErrorKind::WouldBlock), "the lock is held, so nobody was answered");
-    drop(lock);
-    stream.set_nonblocking(false).unwrap();
-    let mut answers = 0;
-    until("all are answered", || {
-        line.clear();
-        from.read_line(&mut line).unwrap();
-        assert!(line.contains("\"ok\""), "{line}");
-        answers += 1;
-        (answers == 40).then_some(())
-    });
 }
 
 /// CTL-9: of a place that systemd or the session has chosen it is said by which variable.

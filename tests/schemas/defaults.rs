@@ -2,28 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8Path;
-use harnessd::config::{
-    EnvFile, FileKind, Input, Loaded, Lookup, PromptFile, Surroundings, definition_json, load, schema,
-};
+use harnessd::config::{AllGood, FileKind, Input, Loaded, Surroundings, definition_json, load, schema};
 use serde_json::Value;
-
-struct Good;
-
-impl Lookup for Good {
-    fn prompt_file(&self, _: &Utf8Path) -> PromptFile {
-        PromptFile::Good
-    }
-    fn env_file(&self, _: &Utf8Path) -> EnvFile {
-        EnvFile::Good
-    }
-}
 
 pub(crate) fn read(kind: FileKind, text: &str) -> Loaded {
     let input = Input { file: "/home/u/src/app/harness.toml".into(), kind, text: text.to_owned() };
     let surroundings =
         Surroundings { home: "/home/u".into(), zone: chrono_tz::Tz::UTC, env: BTreeMap::new() };
-    load(&[input], &surroundings, &Good)
+    load(&[input], &surroundings, &AllGood)
 }
 
 /// The only harness of a file, with each key.

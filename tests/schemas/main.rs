@@ -4,6 +4,8 @@
 
 mod checker;
 mod defaults;
+#[path = "../sources/uncommented.rs"]
+mod uncommented;
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +14,7 @@ use checker::misfits;
 use harnessd::config::{FileKind, TableKind, known_keys, schema};
 use serde_json::{Map, Value};
 use toml_edit::{Item, TableLike};
+use uncommented::uncommented;
 
 /// The folders of samples, and the names of the files in them.
 const FILES: [(&str, FileKind); 3] = [
@@ -63,18 +66,6 @@ fn samples(folder: &str) -> Vec<(String, FileKind, String)> {
     }
     assert!(found.len() > 10, "the samples are found");
     found
-}
-
-/// Lines like `# key = value` and `# [table]` without their comment signs.
-fn uncommented(text: &str) -> String {
-    let bare = |line: &str| {
-        let rest = line.strip_prefix("# ").filter(|rest| {
-            let word = rest.split(' ').next().unwrap_or_default();
-            rest.starts_with('[') || rest[word.len()..].starts_with(" = ")
-        });
-        rest.unwrap_or(line).to_owned()
-    };
-    text.lines().map(bare).collect::<Vec<_>>().join("\n")
 }
 
 /// CFG-11: the examples, also with their comment signs removed, fit their schemas.

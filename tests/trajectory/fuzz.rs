@@ -3,7 +3,6 @@
 //! A few hundred executions a reader by default, 1,000,000 with `HARNESSD_FULL=1`, as many as wanted with
 //! `HARNESSD_ROUNDS=N`; `HARNESSD_SEED=N` looks at that one alone. The same each time.
 
-use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -12,6 +11,7 @@ use serde_json::Value;
 
 use crate::drive::Dice;
 use crate::rows::Store;
+use crate::seeds::seeds;
 use crate::{corpus, memory};
 
 /// Memory is at most so many times the bytes that are given: a parsed list of digits is the worst, at two bytes
@@ -19,17 +19,6 @@ use crate::{corpus, memory};
 const TIMES: usize = 64;
 /// What a reader may hold besides.
 const BESIDES: usize = 32 << 10;
-
-fn seeds() -> std::ops::Range<u64> {
-    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let full = env::var_os("HARNESSD_FULL").is_some_and(|value| value == "1");
-    match (number("HARNESSD_SEED"), number("HARNESSD_ROUNDS")) {
-        (Some(seed), _) => seed..seed + 1,
-        (None, Some(rounds)) => 0..rounds,
-        (None, None) if full => 0..1_000_000,
-        (None, None) => 0..400,
-    }
-}
 
 macro_rules! readers {
     ($($name:ident: $format:ident,)+) => {
@@ -64,7 +53,7 @@ readers! {
 fn fuzz(format: Format) {
     let target = if corpus::is_of_files(format) { Target::files(format) } else { Target::rows(format) };
     let (begun, mut most, mut slowest) = (Instant::now(), (0, 0), (0, 0));
-    for seed in seeds() {
+    for seed in seeds(400, 1_000_000) {
         let mut dice = Dice(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let needs = if dice.below(2) == 0 { Needs::Everything } else { Needs::Usage };
         let at = Instant::now();
@@ -76,7 +65,7 @@ fn fuzz(format: Format) {
     }
     println!(
         "{format}: {} executions in {:.1} s; most bytes held {}, slowest {} µs (seeds {}, {})",
-        seeds().count(),
+        seeds(400, 1_000_000).count(),
         begun.elapsed().as_secs_f64(),
         most.0,
         slowest.0,

@@ -27,5 +27,7 @@ mod qwen;
 mod reckon;
 mod recorded;
 mod rows;
+#[path = "../sources/seeds.rs"]
+mod seeds;
 mod state;
 mod vibe;

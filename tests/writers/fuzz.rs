@@ -11,7 +11,8 @@ use harnessd::edit;
 use crate::dice::Dice;
 use crate::files::sample;
 use crate::meaning::meaning;
-use crate::properties::{seeds, steps, with};
+use crate::properties::{steps, with};
+use crate::seeds::seeds;
 
 const PIECES: [&str; 22] = [
     "[harness.a]\n",

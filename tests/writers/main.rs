@@ -7,3 +7,5 @@ mod files;
 mod fuzz;
 mod meaning;
 mod properties;
+#[path = "../sources/seeds.rs"]
+mod seeds;

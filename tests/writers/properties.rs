@@ -1,8 +1,6 @@
 //! WRT-1 as properties. 300 files a property; 100,000 with `HARNESSD_FULL=1`, as many as wanted with
 //! `HARNESSD_ROUNDS=N`; `HARNESSD_SEED=N` looks at that one alone. The same each time.
 
-use std::env;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use harnessd::config::{TableKind, known_keys, written};
@@ -11,17 +9,7 @@ use harnessd::edit;
 use crate::dice::Dice;
 use crate::files::{Sample, example, sample};
 use crate::meaning::{Meaning, meaning, said};
-
-/// The seeds to look at.
-pub(crate) fn seeds(few: u64, many: u64) -> Range<u64> {
-    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let full = env::var_os("HARNESSD_FULL").is_some_and(|value| value == "1");
-    match (number("HARNESSD_SEED"), number("HARNESSD_ROUNDS")) {
-        (Some(seed), _) => seed..seed + 1,
-        (None, Some(rounds)) => 0..rounds,
-        (None, None) => 0..if full { many } else { few },
-    }
-}
+use crate::seeds::seeds;
 
 fn each_sample(property: impl Fn(&Sample, &mut Dice)) {
     for seed in seeds(300, 100_000) {
