@@ -157,23 +157,6 @@ fn write_and_rename<E: From<io::Error>>(
     Ok(std::fs::rename(beside, path)?)
 }
 
-/// Makes a file with these contents where there is none; its directory is made if need be.
-///
-/// # Errors
-/// `AlreadyExists`, or what the system says; then there is no file of ours.
-pub fn create(path: &Utf8Path, contents: &[u8]) -> io::Result<()> {
-    if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory)?;
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    let written = file.write_all(contents).and_then(|()| file.sync_all());
-    if written.is_err() {
-        // The error that is returned matters more than what stays behind.
-        let _ = std::fs::remove_file(path);
-    }
-    written
-}
-
 /// Replaces `path` by these contents unless it holds them already; its directory is made if need be.
 ///
 /// # Errors

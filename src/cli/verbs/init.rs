@@ -11,7 +11,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::cli::starter::{Kind, starter};
 use crate::config::FILE_NAME;
-use crate::host::files;
+use crate::host::files::{RewriteError, rewrite};
 use crate::launch::agents;
 use crate::wire::{ErrorBody, ErrorCode};
 
@@ -39,7 +39,7 @@ pub(in crate::cli) fn perform(
         return Ok(ExitCode::SUCCESS);
     }
     if !args.dry_run {
-        files::create(&file, text.as_bytes()).map_err(|cause| refused(kind, file.as_str(), &cause))?;
+        rewrite(&file, None, text.as_bytes()).map_err(|cause| refused(kind, file.as_str(), &cause))?;
     }
     let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
     if out.is_json() {
@@ -65,27 +65,24 @@ pub(in crate::cli) fn perform(
     Ok(ExitCode::SUCCESS)
 }
 
-fn refused(kind: Kind, file: &str, cause: &std::io::Error) -> Failure {
-    let there = cause.kind() == std::io::ErrorKind::AlreadyExists;
-    let leads = std::path::Path::new(file).exists();
-    let help = match (there, kind) {
-        (true, _) if !leads => {
+fn refused(kind: Kind, file: &str, cause: &RewriteError) -> Failure {
+    let help = match (cause, kind) {
+        (RewriteError::Nowhere, _) => {
             "make the file that it leads to, `--dry-run` prints what to begin with; or remove the link"
         }
-        (true, Kind::Global) => {
+        (RewriteError::Changed | RewriteError::Read(_), Kind::Global) => {
             "`--dry-run` prints what would be written; `harnessd validate` checks what is there; `--config` names \
              another place"
         }
-        (true, Kind::Project) => {
+        (RewriteError::Changed | RewriteError::Read(_), Kind::Project) => {
             "`--dry-run` prints what would be written; `harnessd validate` checks what is there"
         }
-        (false, Kind::Global) => "choose another place with `--config`, or make the directory writable",
-        (false, Kind::Project) => "make the directory writable, or go to the project's own",
+        (_, Kind::Global) => "choose another place with `--config`, or make the directory writable",
+        (_, Kind::Project) => "make the directory writable, or go to the project's own",
     };
-    let said = match (there, leads) {
-        (true, true) => "it is there already".to_owned(),
-        (true, false) => "it is a link to a file that does not exist".to_owned(),
-        (false, _) => crate::host::cause(cause),
+    let said = match cause {
+        RewriteError::Changed => "it is there already".to_owned(),
+        other => other.to_string(),
     };
     ErrorBody::new(ErrorCode::FileNotWritten, format!("`{file}` was not written: {said}")).help(help).into()
 }
