@@ -27,7 +27,7 @@ use crate::host::logs;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
 use crate::host::{handover, memory, notify, tree};
-use crate::loader::{self, InForce, Reading, Request, Selection, read_units};
+use crate::loader::{self, Reading, Request, Selection, read_units};
 use crate::store::{Store, StoreError};
 use crate::supervisor::{Event, Remembered};
 use crate::wire::ConfigState;
@@ -142,7 +142,7 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     // Before the files are read, so that no change is missed.
     let seen = selection.watched();
     let watcher = settings.watch.then(|| watcher_of(&selection, seen.clone())).flatten();
-    let request = Request { selection, registered, raise: Vec::new(), in_force: InForce::default() };
+    let request = Request::first(selection, registered);
     let reading = read_units(request, &daemon.around.home, daemon.started_at);
     daemon.boot(reading, remembered);
     daemon.tidy();

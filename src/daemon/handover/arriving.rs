@@ -28,7 +28,7 @@ use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
 use crate::host::{clock, entropy, handover, signals};
-use crate::loader::{InForce, Reading, Request, read_units};
+use crate::loader::{Reading, Request, read_units};
 use crate::store::Store;
 use crate::supervisor::{Effect, Event, Remembered, Supervisor};
 use crate::wire::SuccessorView;
@@ -69,9 +69,8 @@ fn take_over(
     // Before the files are read, so that no change is missed.
     let seen = selection.watched();
     let watcher = watcher_of(&selection, seen.clone());
-    let request =
-        Request { selection, registered: store.projects()?, raise: Vec::new(), in_force: InForce::default() };
-    let registered = request.registered.clone();
+    let registered = store.projects()?;
+    let request = Request::first(selection, registered.clone());
     let reading = read_units(request, &document.home, clock::now().wall);
     let (home, state) = (document.home.clone(), document.state.clone());
     let mut daemon = assemble(&event_loop, &document.options, home, state, &reading.settings, store, locks)?;
