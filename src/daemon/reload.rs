@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use calloop::PostAction;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tracing::{error, info, warn};
 
 use super::projects::Readers;
@@ -12,14 +12,14 @@ use super::requests::json;
 use super::signals::tell_manager;
 use super::source::{not_taken, readable};
 use super::state::Daemon;
-use crate::base::{Diagnostic, HarnessName, Severity, json_one};
+use crate::base::{Diagnostic, HarnessName, Severity, Wall, json_one};
 use crate::config::{Configuration, drop_in_dir, is_drop_in};
 use crate::host::watch::Watcher;
 use crate::host::{memory, notify};
-use crate::loader::{Reading, Request, Selection};
+use crate::loader::{Reading, Request, Selection, read_units};
 use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
-use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, ReloadView};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, RegisteredProject, ReloadView};
 
 impl Daemon {
     /// Asks a worker to read the files; `ticket` is told the result.
@@ -180,11 +180,11 @@ impl Daemon {
         }
     }
 
-    /// Goes on with what has watched these files since before they were read, if that is wanted.
-    pub(super) fn watch_since(&mut self, watcher: Option<Watcher>, seen: &[Utf8PathBuf]) {
+    /// Goes on watching, if that is wanted.
+    pub(super) fn watch_since(&mut self, Watched { watcher, files }: Watched) {
         if let Some(watcher) = watcher.filter(|_| self.config.watch) {
             self.watch_by(watcher);
-            self.watch_besides(seen);
+            self.watch_besides(&files);
         }
     }
 
@@ -239,8 +239,30 @@ impl Daemon {
     }
 }
 
+/// What has watched these files since before they were read.
+pub(super) struct Watched {
+    watcher: Option<Watcher>,
+    files: Vec<Utf8PathBuf>,
+}
+
+/// The first reading of a daemon. The files are watched before that, so that no change is missed.
+pub(super) fn read_first(
+    selection: &Selection,
+    registered: Vec<RegisteredProject>,
+    home: &Utf8Path,
+    now: Wall,
+    watch: bool,
+) -> (Reading, Watched) {
+    let mut selection = selection.clone();
+    selection.look_again();
+    let files = selection.watched();
+    let watcher = watch.then(|| watcher_of(&selection, files.clone())).flatten();
+    let reading = read_units(Request::first(selection, registered), home, now);
+    (reading, Watched { watcher, files })
+}
+
 /// What watches the configuration's files; without it they are read when that is asked for.
-pub(super) fn watcher_of(selection: &Selection, files: Vec<Utf8PathBuf>) -> Option<Watcher> {
+fn watcher_of(selection: &Selection, files: Vec<Utf8PathBuf>) -> Option<Watcher> {
     let watching = Watcher::new().and_then(|mut watcher| {
         watcher.watch(files)?;
         watcher.watch_whole(drop_in_dir(&selection.global.file), is_drop_in)?;

@@ -19,7 +19,7 @@ use crate::daemon::effects::Start;
 use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
 use crate::daemon::projects::Lost;
-use crate::daemon::reload::watcher_of;
+use crate::daemon::reload::read_first;
 use crate::daemon::requests::json;
 use crate::daemon::state::{Asker, Daemon, Live, Main};
 use crate::host::console::Console;
@@ -28,7 +28,7 @@ use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
 use crate::host::{clock, entropy, handover, signals};
-use crate::loader::{Reading, Request, read_units};
+use crate::loader::Reading;
 use crate::store::Store;
 use crate::supervisor::{Effect, Event, Remembered, Supervisor};
 use crate::wire::SuccessorView;
@@ -64,14 +64,10 @@ fn take_over(
     let listener = listener.map_err(lost("control socket"))?;
     let event_loop = new_loop()?;
     let (store, trouble) = open_as_can_be(&document.state)?;
-    let mut selection = document.options.selection.clone();
-    selection.look_again();
-    // Before the files are read, so that no change is missed.
-    let seen = selection.watched();
-    let watcher = watcher_of(&selection, seen.clone());
     let registered = store.projects()?;
-    let request = Request::first(selection, registered.clone());
-    let reading = read_units(request, &document.home, clock::now().wall);
+    let (selection, now) = (&document.options.selection, clock::now().wall);
+    // Whether they are to be watched at all is known only when they are read.
+    let (reading, watched) = read_first(selection, registered.clone(), &document.home, now, true);
     let (home, state) = (document.home.clone(), document.state.clone());
     let mut daemon = assemble(&event_loop, &document.options, home, state, &reading.settings, store, locks)?;
     daemon.config.registered = registered;
@@ -87,7 +83,7 @@ fn take_over(
     daemon.resume(document, reading);
     daemon.contain(containment::establish());
     daemon.take_up_transcripts();
-    daemon.watch_since(watcher, &seen);
+    daemon.watch_since(watched);
     // The handlers stand: what came meanwhile is told by them now.
     signals::let_through().map_err(lost("signals"))?;
     Ok((event_loop, daemon))
