@@ -8,7 +8,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tracing::{error, info, warn};
 
 use super::projects::Readers;
-use super::requests::json;
 use super::signals::tell_manager;
 use super::source::{not_taken, readable};
 use super::state::Daemon;
@@ -19,7 +18,7 @@ use crate::host::{memory, notify};
 use crate::loader::{Reading, Request, Selection, read_units};
 use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
-use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, RegisteredProject, ReloadView};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, RegisteredProject, ReloadView, json};
 
 impl Daemon {
     /// Asks a worker to read the files; `ticket` is told the result.

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use super::requests::json;
 use super::state::Daemon;
 use super::versions::Program;
 use crate::adapter::Registry;
@@ -13,7 +12,7 @@ use crate::base::version;
 use crate::doctor::{DaemonFacts, Patient};
 use crate::launch::{FoundAgent, Surroundings, agents};
 use crate::supervisor::Ticket;
-use crate::wire::{AgentState, AgentsView, Judge};
+use crate::wire::{AgentState, AgentsView, Judge, json};
 
 /// What somebody wants to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

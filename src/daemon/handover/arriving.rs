@@ -20,7 +20,6 @@ use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
 use crate::daemon::projects::Lost;
 use crate::daemon::reload::read_first;
-use crate::daemon::requests::json;
 use crate::daemon::state::{Asker, Daemon, Live, Main};
 use crate::host::console::Console;
 use crate::host::handover::inherit;
@@ -31,7 +30,7 @@ use crate::host::{clock, entropy, handover, signals};
 use crate::loader::Reading;
 use crate::store::Store;
 use crate::supervisor::{Effect, Event, Remembered, Supervisor};
-use crate::wire::SuccessorView;
+use crate::wire::{SuccessorView, json};
 
 /// A daemon that goes on where its predecessor left off, if there was one.
 pub(in crate::daemon) fn arrive(
