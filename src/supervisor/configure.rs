@@ -21,7 +21,7 @@ impl Supervisor {
         let Remembered { intents, last_firings, mut last_runs, profile } = remembered;
         self.settings = Some(first.daemon.clone());
         self.notify.clone_from(&first.notify);
-        self.profiles.clone_from(&first.profiles);
+        self.regroup(&first.profiles);
         self.profile = profile;
         self.intents = intents;
         self.firings = last_firings;
@@ -69,7 +69,7 @@ impl Supervisor {
         }
         self.settings = Some(next.daemon.clone());
         self.notify.clone_from(&next.notify);
-        self.profiles.clone_from(&next.profiles);
+        self.regroup(&next.profiles);
         self.queue.set_bound(next.daemon.max_parallel_runs);
         let present = self.slots.iter().filter(|(_, slot)| !slot.removed);
         let known: Vec<HarnessName> = present.map(|(name, _)| name.clone()).collect();
