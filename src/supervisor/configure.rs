@@ -38,10 +38,11 @@ impl Supervisor {
         }
     }
 
-    /// The last runs of harnesses that still come as at boot, which do not cross a re-execution.
-    pub fn recall(&mut self, last_runs: BTreeMap<HarnessName, Run>) {
+    /// The last runs of harnesses that still come as at boot, which do not cross a re-execution. They are asked
+    /// for where there may be such harnesses, as a rule not at all.
+    pub fn recall(&mut self, last_runs: impl FnOnce() -> BTreeMap<HarnessName, Run>) {
         if let Some(late) = &mut self.late {
-            *late = last_runs;
+            *late = last_runs();
         }
     }
 

@@ -104,6 +104,14 @@ fn open_as_can_be(state: &Utf8Path) -> Result<(Store, Option<String>), DaemonErr
     }
 }
 
+/// What the store knows, or nothing of it.
+fn recalled(store: &Store) -> Remembered {
+    remembered(store).unwrap_or_else(|cause| {
+        error!(%cause, "what the store remembers cannot be read");
+        Remembered::default()
+    })
+}
+
 impl Daemon {
     /// Takes what the predecessor knew, and puts the configuration in force by difference to its.
     fn resume(&mut self, document: Document, reading: Reading) {
@@ -125,10 +133,6 @@ impl Daemon {
         if document.booted {
             self.supervisor = Supervisor::restore(document.fleet, &configuration, entropy::seed());
         }
-        let remembered = remembered(&self.store).unwrap_or_else(|cause| {
-            error!(%cause, "what the store remembers cannot be read");
-            Remembered::default()
-        });
         let parked = self.supervisor.parked();
         self.parking.harnesses = document.logins;
         self.parking.harnesses.retain(|name, _| parked.iter().any(|harness| harness.name == *name));
@@ -145,10 +149,11 @@ impl Daemon {
         self.config.lost = Lost { global: true, projects: document.projects };
         let configuration = Arc::new(self.with_lost(Arc::unwrap_or_clone(configuration)));
         if !document.booted {
+            let remembered = recalled(&self.store);
             self.take_over(&configuration);
             self.feed(Event::Boot { configuration, remembered });
         } else if readable {
-            self.supervisor.recall(remembered.last_runs);
+            self.supervisor.recall(|| recalled(&self.store).last_runs);
             self.put_in_force_anew(configuration);
         } else {
             // It was valid a moment ago, or this program would not have been executed.
