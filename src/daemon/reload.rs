@@ -273,26 +273,22 @@ fn watcher_of(selection: &Selection, files: Vec<Utf8PathBuf>) -> Option<Watcher>
 /// What is told to whoever asked for a reading of which something is refused.
 fn rejection(reading: &Reading) -> ErrorBody {
     let errors = reading.errors();
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    if !reading.global_accepted {
+        let message = format!("the configuration has {errors} errors; the last good one stays in force");
+        return ErrorBody::new(ErrorCode::ConfigInvalid, message)
+            .help("run `harnessd validate` to see each with its place");
+    }
     let refused = reading.projects.iter().filter(|project| !project.accepted);
     let names: Vec<String> = refused
         .map(|project| format!("`{}`", project.name.as_deref().unwrap_or(project.file.as_str())))
         .collect();
-    let message = match reading.global_accepted {
-        false => format!("the configuration has {errors} errors; the last good one stays in force"),
-        true => format!(
-            "project{} {} ha{} {errors} error{}; the last good definition stays in force",
-            plural(names.len()),
-            names.join(", "),
-            if names.len() == 1 { "s" } else { "ve" },
-            plural(errors)
-        ),
-    };
-    let help = match reading.global_accepted {
-        false => "run `harnessd validate` to see each with its place",
-        true => "`harnessd status` shows each with its place",
-    };
-    ErrorBody::new(ErrorCode::ConfigInvalid, message).help(help)
+    let (projects, have) = if names.len() == 1 { ("project", "has") } else { ("projects", "have") };
+    let message = format!(
+        "{projects} {} {have} {errors} error{}; the last good definition stays in force",
+        names.join(", "),
+        if errors == 1 { "" } else { "s" }
+    );
+    ErrorBody::new(ErrorCode::ConfigInvalid, message).help("`harnessd status` shows each with its place")
 }
 
 /// Says each mistake in the daemon's log.

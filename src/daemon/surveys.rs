@@ -66,9 +66,9 @@ impl Daemon {
         let is_known = |survey: &Survey| {
             survey.agents.iter().flat_map(|(_, program)| program).all(|one| self.versions.of(one).is_some())
         };
-        let (known, waiting) = std::mem::take(&mut self.surveys).into_iter().partition(is_known);
+        let surveys = std::mem::take(&mut self.surveys);
+        let (known, waiting): (Vec<_>, Vec<_>) = surveys.into_iter().partition(is_known);
         self.surveys = waiting;
-        let known: Vec<Survey> = known;
         for Survey { ticket, wants, agents } in known {
             let told = |(state, program): (AgentState, Option<Program>)| {
                 state.with_version(program.and_then(|one| self.versions.of(&one)))
