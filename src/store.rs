@@ -258,6 +258,19 @@ impl Store {
         self.read(read::remembered)
     }
 
+    /// The projects that `up` has registered, as the store in `dir` knows them; none, also if that is of before
+    /// there were any.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn registered(dir: &Utf8Path) -> Result<Vec<RegisteredProject>, StoreError> {
+        match Self::open_read(dir) {
+            Ok(store) => store.map_or_else(|| Ok(Vec::new()), |store| store.projects()),
+            Err(error) if error.problem == StoreProblem::Older => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The projects that `up` has registered, oldest first.
     ///
     /// # Errors

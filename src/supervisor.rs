@@ -23,7 +23,7 @@ mod tests;
 mod verbs;
 mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::base::{HarnessName, Mono, Now, RunId, Wall};
@@ -51,6 +51,8 @@ pub struct Supervisor {
     settings: Option<DaemonSettings>,
     notify: Option<Arc<Notify>>,
     profiles: BTreeMap<String, Profile>,
+    /// The members of the profile that starts at boot: every harness that is set off is looked for among them.
+    starting: BTreeSet<HarnessName>,
     /// The profile that was last used, whether or not it is still declared.
     profile: Option<String>,
     /// Boxed: the tree keeps room for almost twice as many as it holds.
@@ -91,6 +93,7 @@ impl Supervisor {
             settings: None,
             notify: None,
             profiles: BTreeMap::new(),
+            starting: BTreeSet::new(),
             profile: None,
             slots: BTreeMap::new(),
             runs: BTreeMap::new(),

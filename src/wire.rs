@@ -23,7 +23,7 @@ mod view;
 pub use agent::{AgentState, AgentView, AgentsView, Judge, Login, RetentionView, Supports};
 pub use answer::{
     Acted, ActedView, HarnessesView, PageView, ProfileUsed, ReloadView, RunsView, SubscribedView,
-    SuccessorView,
+    SuccessorView, json,
 };
 pub use doctor::{DoctorView, Finding, Level, Section};
 pub use event::{Event, EventKind, TrajectoryEvent};

@@ -15,9 +15,9 @@ use crate::daemon::Options;
 use crate::host::limits::InheritedLimits;
 use crate::host::{clock, files};
 use crate::launch::Surroundings;
-use crate::loader::{self, InForce, Reading, Request, Selection, project_key, project_name, read_units};
+use crate::loader::{self, Reading, Request, Selection, project_key, project_name, read_units};
 use crate::skills::Bounds;
-use crate::store::{Store, StoreProblem};
+use crate::store::Store;
 use crate::wire::{ErrorBody, ErrorCode, Op, ProjectsView, RegisteredProject};
 
 /// What an invocation is about.
@@ -135,19 +135,12 @@ impl Context {
 
     /// The projects that `up` has registered.
     pub(super) fn registered(&self) -> Result<Vec<RegisteredProject>, Failure> {
-        match Store::open_read(&self.state_dir()) {
-            Ok(Some(store)) => Ok(store.projects()?),
-            Ok(None) => Ok(Vec::new()),
-            // It is of before there were registered projects.
-            Err(error) if error.problem == StoreProblem::Older => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(Store::registered(&self.state_dir())?)
     }
 
     /// What a daemon that begins now would read.
     pub(super) fn request(&self, registered: Vec<RegisteredProject>) -> Request {
-        let (raise, in_force) = (Vec::new(), InForce::default());
-        Request { selection: self.selection.clone(), registered, raise, in_force }
+        Request::first(self.selection.clone(), registered)
     }
 
     fn and_elsewhere(&self, own: Configuration) -> Result<Configuration, Failure> {

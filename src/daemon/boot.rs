@@ -15,7 +15,7 @@ use super::errands::errand_owner;
 use super::error::DaemonError;
 use super::handover::arrive;
 use super::lost::{close_lost, end_forgotten};
-use super::reload::watcher_of;
+use super::reload::read_first;
 use super::signals::tell_manager;
 use super::state::Daemon;
 use crate::base::version;
@@ -27,7 +27,7 @@ use crate::host::logs;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
 use crate::host::{handover, memory, notify, tree};
-use crate::loader::{self, InForce, Reading, Request, Selection, read_units};
+use crate::loader::{self, Reading, Selection};
 use crate::store::{Store, StoreError};
 use crate::supervisor::{Event, Remembered};
 use crate::wire::ConfigState;
@@ -137,17 +137,12 @@ fn begin(options: &Options, console: &Console) -> Result<(EventLoop<'static, Dae
     daemon.config.registered = registered.clone();
     daemon.listen(listener)?;
     register(&mut daemon)?;
-    let mut selection = options.selection.clone();
-    selection.look_again();
-    // Before the files are read, so that no change is missed.
-    let seen = selection.watched();
-    let watcher = settings.watch.then(|| watcher_of(&selection, seen.clone())).flatten();
-    let request = Request { selection, registered, raise: Vec::new(), in_force: InForce::default() };
-    let reading = read_units(request, &daemon.around.home, daemon.started_at);
+    let (selection, home) = (&options.selection, &daemon.around.home);
+    let (reading, watched) = read_first(selection, registered, home, daemon.started_at, settings.watch);
     daemon.boot(reading, remembered);
     daemon.tidy();
     daemon.take_up_transcripts();
-    daemon.watch_since(watcher, &seen);
+    daemon.watch_since(watched);
     info!(socket = %socket_path, version = version(), "ready");
     Ok((event_loop, daemon))
 }

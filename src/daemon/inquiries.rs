@@ -7,7 +7,6 @@ use std::time::Duration;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::requests::json;
 use super::state::Daemon;
 use crate::base::{HarnessName, Mono, RunId, Wall};
 use crate::config::Harness;
@@ -16,7 +15,7 @@ use crate::store::Store;
 use crate::supervisor::Ticket;
 use crate::transcripts::{Circumstances, Declared, Inquiry, Wanted, Warning, told_warnings};
 use crate::wire::{
-    By, ErrorBody, ErrorCode, MAX_LINE, PageView, Run, RunView, RunsView, TrajectoriesView, UsageView,
+    By, ErrorBody, ErrorCode, MAX_LINE, PageView, Run, RunView, RunsView, TrajectoriesView, UsageView, json,
 };
 
 /// The events of one answer: it must fit into a line of the protocol, with room for what stands around them.

@@ -8,17 +8,15 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::requests;
 use super::state::{ConfigStatus, Daemon};
 use crate::base::{Diagnostic, HarnessName, State, nearest};
-use crate::config::Configuration;
-use crate::config::{DUPLICATE_PROJECT, FILE_NAME, UNREADABLE};
+use crate::config::{Configuration, DUPLICATE_PROJECT, FILE_NAME, UNREADABLE};
 use crate::host::files::ReadProblem;
 use crate::loader::{Asked, Raised, UnitState, has_changed};
 use crate::supervisor::{Event, Ticket};
 use crate::wire::{
     Acted, ConfigState, ErrorBody, ErrorCode, ForgottenView, HarnessView, LoweredView, ProjectView,
-    ProjectsView, RaisedView, Record, RegisteredProject,
+    ProjectsView, RaisedView, Record, RegisteredProject, json,
 };
 
 /// Who waits for a reading of the files.
@@ -211,7 +209,7 @@ impl Daemon {
         self.start_enabled(unit.name.as_deref());
         let harnesses: Vec<_> = self.views().into_iter().filter(|one| one.project == unit.name).collect();
         let (project, warnings) = (project_view(&unit), self.unwritten());
-        self.reply(ticket, requests::json(&RaisedView { project, harnesses, warnings }));
+        self.reply(ticket, json(&RaisedView { project, harnesses, warnings }));
     }
 
     /// What is to be said of an answer whose record waits in memory.
@@ -250,7 +248,7 @@ impl Daemon {
         let harnesses = harnesses.into_iter().map(become_of).collect();
         let project = ForgottenView { name, file: file.into_string() };
         let warnings = self.unwritten();
-        self.reply(ticket, requests::json(&LoweredView { project, harnesses, warnings }));
+        self.reply(ticket, json(&LoweredView { project, harnesses, warnings }));
     }
 
     /// All harnesses, each with what was last seen of its project's file.

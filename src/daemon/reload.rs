@@ -4,22 +4,21 @@ use std::io;
 use std::sync::Arc;
 
 use calloop::PostAction;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tracing::{error, info, warn};
 
 use super::projects::Readers;
-use super::requests::json;
 use super::signals::tell_manager;
 use super::source::{not_taken, readable};
 use super::state::Daemon;
-use crate::base::{Diagnostic, HarnessName, Severity, json_one};
+use crate::base::{Diagnostic, HarnessName, Severity, Wall, json_one};
 use crate::config::{Configuration, drop_in_dir, is_drop_in};
 use crate::host::watch::Watcher;
 use crate::host::{memory, notify};
-use crate::loader::{Reading, Request, Selection};
+use crate::loader::{Reading, Request, Selection, read_units};
 use crate::skills::Bounds;
 use crate::supervisor::{Event, Ticket};
-use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, ReloadView};
+use crate::wire::{ConfigState, ErrorBody, ErrorCode, EventKind, RegisteredProject, ReloadView, json};
 
 impl Daemon {
     /// Asks a worker to read the files; `ticket` is told the result.
@@ -180,11 +179,11 @@ impl Daemon {
         }
     }
 
-    /// Goes on with what has watched these files since before they were read, if that is wanted.
-    pub(super) fn watch_since(&mut self, watcher: Option<Watcher>, seen: &[Utf8PathBuf]) {
+    /// Goes on watching, if that is wanted.
+    pub(super) fn watch_since(&mut self, Watched { watcher, files }: Watched) {
         if let Some(watcher) = watcher.filter(|_| self.config.watch) {
             self.watch_by(watcher);
-            self.watch_besides(seen);
+            self.watch_besides(&files);
         }
     }
 
@@ -239,8 +238,30 @@ impl Daemon {
     }
 }
 
+/// What has watched these files since before they were read.
+pub(super) struct Watched {
+    watcher: Option<Watcher>,
+    files: Vec<Utf8PathBuf>,
+}
+
+/// The first reading of a daemon. The files are watched before that, so that no change is missed.
+pub(super) fn read_first(
+    selection: &Selection,
+    registered: Vec<RegisteredProject>,
+    home: &Utf8Path,
+    now: Wall,
+    watch: bool,
+) -> (Reading, Watched) {
+    let mut selection = selection.clone();
+    selection.look_again();
+    let files = selection.watched();
+    let watcher = watch.then(|| watcher_of(&selection, files.clone())).flatten();
+    let reading = read_units(Request::first(selection, registered), home, now);
+    (reading, Watched { watcher, files })
+}
+
 /// What watches the configuration's files; without it they are read when that is asked for.
-pub(super) fn watcher_of(selection: &Selection, files: Vec<Utf8PathBuf>) -> Option<Watcher> {
+fn watcher_of(selection: &Selection, files: Vec<Utf8PathBuf>) -> Option<Watcher> {
     let watching = Watcher::new().and_then(|mut watcher| {
         watcher.watch(files)?;
         watcher.watch_whole(drop_in_dir(&selection.global.file), is_drop_in)?;
@@ -252,26 +273,22 @@ pub(super) fn watcher_of(selection: &Selection, files: Vec<Utf8PathBuf>) -> Opti
 /// What is told to whoever asked for a reading of which something is refused.
 fn rejection(reading: &Reading) -> ErrorBody {
     let errors = reading.errors();
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    if !reading.global_accepted {
+        let message = format!("the configuration has {errors} errors; the last good one stays in force");
+        return ErrorBody::new(ErrorCode::ConfigInvalid, message)
+            .help("run `harnessd validate` to see each with its place");
+    }
     let refused = reading.projects.iter().filter(|project| !project.accepted);
     let names: Vec<String> = refused
         .map(|project| format!("`{}`", project.name.as_deref().unwrap_or(project.file.as_str())))
         .collect();
-    let message = match reading.global_accepted {
-        false => format!("the configuration has {errors} errors; the last good one stays in force"),
-        true => format!(
-            "project{} {} ha{} {errors} error{}; the last good definition stays in force",
-            plural(names.len()),
-            names.join(", "),
-            if names.len() == 1 { "s" } else { "ve" },
-            plural(errors)
-        ),
-    };
-    let help = match reading.global_accepted {
-        false => "run `harnessd validate` to see each with its place",
-        true => "`harnessd status` shows each with its place",
-    };
-    ErrorBody::new(ErrorCode::ConfigInvalid, message).help(help)
+    let (projects, have) = if names.len() == 1 { ("project", "has") } else { ("projects", "have") };
+    let message = format!(
+        "{projects} {} {have} {errors} error{}; the last good definition stays in force",
+        names.join(", "),
+        if errors == 1 { "" } else { "s" }
+    );
+    ErrorBody::new(ErrorCode::ConfigInvalid, message).help("`harnessd status` shows each with its place")
 }
 
 /// Says each mistake in the daemon's log.

@@ -24,13 +24,12 @@ mod up;
 mod usage;
 mod use_profile;
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::state::{Asker, Daemon};
 use crate::base::{self, HarnessName, Wall};
 use crate::supervisor::Ticket;
-use crate::wire::{self, ConfigState, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome};
+use crate::wire::{self, ConfigState, ErrorBody, ErrorCode, Op, PROTOCOL, Reply, Request, Welcome, json};
 
 /// What a verb answers at once; none: later, through its ticket.
 type Answer = Result<Option<Value>, ErrorBody>;
@@ -180,9 +179,4 @@ fn time(field: &str, text: Option<&str>) -> Result<Option<Wall>, ErrorBody> {
         ErrorBody::new(ErrorCode::BadRequest, format!("`{field}`: {cause}"))
             .help("write a time like `2026-11-30T08:00:00Z`")
     })
-}
-
-/// A value that always can be written as JSON, or a defect that is said.
-pub(super) fn json(value: &impl Serialize) -> Result<Value, ErrorBody> {
-    serde_json::to_value(value).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
 }

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use super::requests::json;
 use super::state::Daemon;
 use super::versions::Program;
 use crate::adapter::Registry;
@@ -13,7 +12,7 @@ use crate::base::version;
 use crate::doctor::{DaemonFacts, Patient};
 use crate::launch::{FoundAgent, Surroundings, agents};
 use crate::supervisor::Ticket;
-use crate::wire::{AgentState, AgentsView, Judge};
+use crate::wire::{AgentState, AgentsView, Judge, json};
 
 /// What somebody wants to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +66,9 @@ impl Daemon {
         let is_known = |survey: &Survey| {
             survey.agents.iter().flat_map(|(_, program)| program).all(|one| self.versions.of(one).is_some())
         };
-        let (known, waiting) = std::mem::take(&mut self.surveys).into_iter().partition(is_known);
+        let surveys = std::mem::take(&mut self.surveys);
+        let (known, waiting): (Vec<_>, Vec<_>) = surveys.into_iter().partition(is_known);
         self.surveys = waiting;
-        let known: Vec<Survey> = known;
         for Survey { ticket, wants, agents } in known {
             let told = |(state, program): (AgentState, Option<Program>)| {
                 state.with_version(program.and_then(|one| self.versions.of(&one)))

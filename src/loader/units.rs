@@ -37,6 +37,14 @@ pub struct Request {
     pub in_force: InForce,
 }
 
+impl Request {
+    /// What is read first, when nothing is in force yet.
+    #[must_use]
+    pub fn first(selection: Selection, registered: Vec<RegisteredProject>) -> Self {
+        Self { selection, registered, raise: Vec::new(), in_force: InForce::default() }
+    }
+}
+
 /// The last good definition of each unit.
 #[derive(Debug, Clone, Default)]
 pub struct InForce {

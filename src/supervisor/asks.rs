@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::message::{Effect, Ticket};
 use crate::base::{HarnessName, RunId};
-use crate::wire::{Acted, ActedView, ErrorBody, ErrorCode, ProfileUsed, Run};
+use crate::wire::{Acted, ActedView, ErrorBody, ProfileUsed, Run, json};
 
 /// The answer about one harness.
 pub(super) type Answer = Result<Row, ErrorBody>;
@@ -87,12 +86,12 @@ impl Asks {
         }
         let result = match (failure, run, ask.chosen) {
             (Some(error), ..) => Err(with_successes(error, &harnesses)),
-            (None, Some(run), _) => value(&run),
-            (None, None, _) if ask.bare => value(&harnesses.pop()),
+            (None, Some(run), _) => json(&run),
+            (None, None, _) if ask.bare => json(&harnesses.pop()),
             (None, None, Some(Chosen { profile, warnings })) => {
-                value(&ProfileUsed { profile, harnesses, warnings })
+                json(&ProfileUsed { profile, harnesses, warnings })
             }
-            (None, None, None) => value(&ActedView { harnesses }),
+            (None, None, None) => json(&ActedView { harnesses }),
         };
         Some(Effect::Reply { ticket, result })
     }
@@ -125,9 +124,4 @@ fn with_successes(mut error: ErrorBody, harnesses: &[Acted]) -> ErrorBody {
 /// One line of an answer.
 pub(super) fn line(name: &HarnessName, result: &str, run: Option<RunId>) -> Row {
     Row::Acted(Acted { name: name.clone(), result: result.to_owned(), run })
-}
-
-fn value(view: &impl Serialize) -> Result<Value, ErrorBody> {
-    serde_json::to_value(view)
-        .map_err(|error| ErrorBody::new(ErrorCode::Internal, format!("show the answer: {error}")))
 }

@@ -21,7 +21,7 @@ impl Supervisor {
         let Remembered { intents, last_firings, mut last_runs, profile } = remembered;
         self.settings = Some(first.daemon.clone());
         self.notify.clone_from(&first.notify);
-        self.profiles.clone_from(&first.profiles);
+        self.regroup(&first.profiles);
         self.profile = profile;
         self.intents = intents;
         self.firings = last_firings;
@@ -38,10 +38,11 @@ impl Supervisor {
         }
     }
 
-    /// The last runs of harnesses that still come as at boot, which do not cross a re-execution.
-    pub fn recall(&mut self, last_runs: BTreeMap<HarnessName, Run>) {
+    /// The last runs of harnesses that still come as at boot, which do not cross a re-execution. They are asked
+    /// for where there may be such harnesses, as a rule not at all.
+    pub fn recall(&mut self, last_runs: impl FnOnce() -> BTreeMap<HarnessName, Run>) {
         if let Some(late) = &mut self.late {
-            *late = last_runs;
+            *late = last_runs();
         }
     }
 
@@ -69,7 +70,7 @@ impl Supervisor {
         }
         self.settings = Some(next.daemon.clone());
         self.notify.clone_from(&next.notify);
-        self.profiles.clone_from(&next.profiles);
+        self.regroup(&next.profiles);
         self.queue.set_bound(next.daemon.max_parallel_runs);
         let present = self.slots.iter().filter(|(_, slot)| !slot.removed);
         let known: Vec<HarnessName> = present.map(|(name, _)| name.clone()).collect();

@@ -3,7 +3,7 @@
 //! Invariant: what a profile names and nothing declares, or only a schedule may start, is told to whoever
 //! uses the profile and shown for as long as it is so; the other members start all the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::asks::{Chosen, line};
 use super::message::{Effect, Ticket};
@@ -40,6 +40,13 @@ impl Hindrance {
 }
 
 impl Supervisor {
+    /// These profiles are declared from now on.
+    pub(super) fn regroup(&mut self, profiles: &BTreeMap<String, Profile>) {
+        self.profiles.clone_from(profiles);
+        let starting = profiles.values().filter(|profile| profile.autostart);
+        self.starting = starting.flat_map(|profile| &profile.harnesses).cloned().collect();
+    }
+
     /// The profile in use: the one that was used last, else the one that started at boot.
     #[must_use]
     pub fn profile(&self) -> Option<&str> {
@@ -103,9 +110,7 @@ impl Supervisor {
 
     /// Whether it starts at boot: it says so itself, or the profile does that starts then.
     pub(super) fn is_enabled(&self, harness: &Harness) -> bool {
-        let mut starting = self.profiles.values().filter(|profile| profile.autostart);
-        let member = starting.any(|profile| profile.harnesses.contains(&harness.name));
-        harness.enabled || (member && harness.timetable().is_none())
+        harness.enabled || (self.starting.contains(&harness.name) && harness.timetable().is_none())
     }
 
     /// A profile that may be used now.
@@ -149,8 +154,8 @@ impl Supervisor {
     fn excluded_by(&self, name: &str, profile: &Profile) -> Vec<HarnessName> {
         let others = self.profiles.iter().filter(|(other, _)| *other != name);
         let named: BTreeSet<&HarnessName> = others.flat_map(|(_, other)| &other.harnesses).collect();
-        let stopped = named.into_iter().filter(|one| !profile.harnesses.contains(one));
-        stopped.filter(|one| self.hindrance(one).is_none()).cloned().collect()
+        let own: BTreeSet<&HarnessName> = profile.harnesses.iter().collect();
+        named.difference(&own).filter(|one| self.hindrance(one).is_none()).copied().cloned().collect()
     }
 
     fn hindrance(&self, name: &HarnessName) -> Option<Hindrance> {

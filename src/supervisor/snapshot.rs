@@ -96,7 +96,7 @@ impl Supervisor {
         }
         fleet.settings = Some(configuration.daemon.clone());
         fleet.notify.clone_from(&configuration.notify);
-        fleet.profiles.clone_from(&configuration.profiles);
+        fleet.regroup(&configuration.profiles);
         fleet.profile = snapshot.profile;
         fleet.asks = snapshot.asks;
         fleet.queue = snapshot.queue.resume(configuration.daemon.max_parallel_runs);

@@ -1,12 +1,21 @@
-//! Answers that hold nothing but a list or a word or two.
+//! How answers are written, and those that hold nothing but a list or a word or two.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::message::{ErrorBody, ErrorCode};
 use super::trajectories::{RunView, TrajectoryView};
 use super::view::{ConfigState, HarnessView};
 use crate::base::{HarnessName, RunId};
+
+/// An answer, which always can be written as JSON, or a defect that is said.
+///
+/// # Errors
+/// The defect.
+pub fn json(answer: &impl Serialize) -> Result<Value, ErrorBody> {
+    serde_json::to_value(answer).map_err(|cause| ErrorBody::new(ErrorCode::Internal, cause.to_string()))
+}
 
 /// What `list` answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

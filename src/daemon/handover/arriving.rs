@@ -19,8 +19,7 @@ use crate::daemon::effects::Start;
 use crate::daemon::errands::errand_owner;
 use crate::daemon::error::DaemonError;
 use crate::daemon::projects::Lost;
-use crate::daemon::reload::watcher_of;
-use crate::daemon::requests::json;
+use crate::daemon::reload::read_first;
 use crate::daemon::state::{Asker, Daemon, Live, Main};
 use crate::host::console::Console;
 use crate::host::handover::inherit;
@@ -28,10 +27,10 @@ use crate::host::lock::DirLock;
 use crate::host::run_lock::RunLocks;
 use crate::host::socket::Listener;
 use crate::host::{clock, entropy, handover, signals};
-use crate::loader::{InForce, Reading, Request, read_units};
+use crate::loader::Reading;
 use crate::store::Store;
 use crate::supervisor::{Effect, Event, Remembered, Supervisor};
-use crate::wire::SuccessorView;
+use crate::wire::{SuccessorView, json};
 
 /// A daemon that goes on where its predecessor left off, if there was one.
 pub(in crate::daemon) fn arrive(
@@ -64,15 +63,10 @@ fn take_over(
     let listener = listener.map_err(lost("control socket"))?;
     let event_loop = new_loop()?;
     let (store, trouble) = open_as_can_be(&document.state)?;
-    let mut selection = document.options.selection.clone();
-    selection.look_again();
-    // Before the files are read, so that no change is missed.
-    let seen = selection.watched();
-    let watcher = watcher_of(&selection, seen.clone());
-    let request =
-        Request { selection, registered: store.projects()?, raise: Vec::new(), in_force: InForce::default() };
-    let registered = request.registered.clone();
-    let reading = read_units(request, &document.home, clock::now().wall);
+    let registered = store.projects()?;
+    let (selection, now) = (&document.options.selection, clock::now().wall);
+    // Whether they are to be watched at all is known only when they are read.
+    let (reading, watched) = read_first(selection, registered.clone(), &document.home, now, true);
     let (home, state) = (document.home.clone(), document.state.clone());
     let mut daemon = assemble(&event_loop, &document.options, home, state, &reading.settings, store, locks)?;
     daemon.config.registered = registered;
@@ -88,7 +82,7 @@ fn take_over(
     daemon.resume(document, reading);
     daemon.contain(containment::establish());
     daemon.take_up_transcripts();
-    daemon.watch_since(watcher, &seen);
+    daemon.watch_since(watched);
     // The handlers stand: what came meanwhile is told by them now.
     signals::let_through().map_err(lost("signals"))?;
     Ok((event_loop, daemon))
@@ -108,6 +102,14 @@ fn open_as_can_be(state: &Utf8Path) -> Result<(Store, Option<String>), DaemonErr
         }
         _ => Err(cause.into()),
     }
+}
+
+/// What the store knows, or nothing of it.
+fn recalled(store: &Store) -> Remembered {
+    remembered(store).unwrap_or_else(|cause| {
+        error!(%cause, "what the store remembers cannot be read");
+        Remembered::default()
+    })
 }
 
 impl Daemon {
@@ -131,10 +133,6 @@ impl Daemon {
         if document.booted {
             self.supervisor = Supervisor::restore(document.fleet, &configuration, entropy::seed());
         }
-        let remembered = remembered(&self.store).unwrap_or_else(|cause| {
-            error!(%cause, "what the store remembers cannot be read");
-            Remembered::default()
-        });
         let parked = self.supervisor.parked();
         self.parking.harnesses = document.logins;
         self.parking.harnesses.retain(|name, _| parked.iter().any(|harness| harness.name == *name));
@@ -151,10 +149,11 @@ impl Daemon {
         self.config.lost = Lost { global: true, projects: document.projects };
         let configuration = Arc::new(self.with_lost(Arc::unwrap_or_clone(configuration)));
         if !document.booted {
+            let remembered = recalled(&self.store);
             self.take_over(&configuration);
             self.feed(Event::Boot { configuration, remembered });
         } else if readable {
-            self.supervisor.recall(remembered.last_runs);
+            self.supervisor.recall(|| recalled(&self.store).last_runs);
             self.put_in_force_anew(configuration);
         } else {
             // It was valid a moment ago, or this program would not have been executed.

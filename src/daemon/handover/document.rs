@@ -69,7 +69,8 @@ pub(in crate::daemon) struct Document {
     pub(in crate::daemon) limits: InheritedLimits,
     #[serde(with = "micros")]
     pub(in crate::daemon) started_at: Wall,
-    /// Whether a configuration is in force.
+    /// Whether a configuration is in force. It always is by now, be it an empty one; a daemon of the first
+    /// programs of this minor version may have none.
     pub(in crate::daemon) booted: bool,
     /// The names of the projects of which something is, by their files: a successor that cannot read one of
     /// them leaves its runs alone.

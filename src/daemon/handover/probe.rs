@@ -10,10 +10,9 @@ use super::document::Document;
 use crate::base::version;
 use crate::daemon::errands::End;
 use crate::host::{clock, entropy};
-use crate::loader::{InForce, Request, read_units};
-use crate::store::{Store, StoreProblem};
+use crate::loader::{Request, read_units};
+use crate::store::Store;
 use crate::supervisor::Supervisor;
-use crate::wire::RegisteredProject;
 
 /// The hidden verb that the new program is asked by.
 pub(super) const VERB: &str = "probe-handover";
@@ -34,12 +33,8 @@ pub struct Ready {
 /// Why not, in words.
 pub fn probe(document: &[u8]) -> Result<Ready, String> {
     let document = Document::read(document).map_err(|cause| cause.to_string())?;
-    let request = Request {
-        selection: document.options.selection,
-        registered: registered(&document.state)?,
-        raise: Vec::new(),
-        in_force: InForce::default(),
-    };
+    let registered = Store::registered(&document.state).map_err(|cause| cause.to_string())?;
+    let request = Request::first(document.options.selection, registered);
     let reading = read_units(request, &document.home, clock::now().wall);
     if !reading.global_accepted {
         let errors = reading.errors();
@@ -54,16 +49,6 @@ pub fn probe(document: &[u8]) -> Result<Ready, String> {
     let _fleet = Supervisor::restore(document.fleet, &reading.configuration, entropy::seed());
     rehearse(&document.state)?;
     Ok(Ready { takes_over: version().to_owned() })
-}
-
-/// The projects that `up` has registered; a store of before there were any has none.
-fn registered(state: &Utf8Path) -> Result<Vec<RegisteredProject>, String> {
-    match Store::open_read(state) {
-        Ok(Some(store)) => store.projects().map_err(|cause| cause.to_string()),
-        Ok(None) => Ok(Vec::new()),
-        Err(error) if error.problem == StoreProblem::Older => Ok(Vec::new()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 fn rehearse(state: &Utf8Path) -> Result<(), String> {

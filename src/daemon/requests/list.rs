@@ -1,8 +1,8 @@
 //! `list`: all harnesses.
 
-use super::{Answer, json};
+use super::Answer;
 use crate::daemon::state::Daemon;
-use crate::wire::HarnessesView;
+use crate::wire::{HarnessesView, json};
 
 pub(super) fn answer(daemon: &Daemon) -> Answer {
     json(&HarnessesView { harnesses: daemon.views() }).map(Some)

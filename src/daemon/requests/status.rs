@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answer, json};
+use super::Answer;
 use crate::base;
 use crate::daemon::projects::project_view;
 use crate::daemon::state::Daemon;
-use crate::wire::{Attention, ConfigView, StatusView};
+use crate::wire::{Attention, ConfigView, StatusView, json};
 
 pub(super) fn answer(daemon: &Daemon) -> Answer {
     let mut states = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! `subscribe`: events from now on.
 
-use super::{Answer, Asked, json};
+use super::{Answer, Asked};
 use crate::daemon::state::Daemon;
-use crate::wire::SubscribedView;
+use crate::wire::{SubscribedView, json};
 
 pub(super) fn answer(daemon: &mut Daemon, asked: Asked) -> Answer {
     daemon.clients.subscribe(asked.client);

@@ -15,7 +15,6 @@ use crate::daemon::inquiries::{self, Asks, Desk, Fleet};
 use crate::daemon::lost::end_stale;
 use crate::daemon::projects::compared;
 use crate::daemon::recording::sweep;
-use crate::daemon::requests::json;
 use crate::daemon::sessions::{Sought, find, plan_next, prepare_in};
 use crate::daemon::surveys::{Sighted, Wants, sight};
 use crate::daemon::weighing::{Placed, Weighed, weigh};
@@ -31,7 +30,7 @@ use crate::supervisor::{Ticket, Wish};
 use crate::transcripts::{Follower, Look, Subject};
 use crate::wire::{
     Description, ErrorBody, ErrorCode, HarnessView, PlanView, PlannedFiring, Planner, ProjectsView,
-    RegisteredProject, Run, Source,
+    RegisteredProject, Run, Source, json,
 };
 
 /// What a worker is asked.

@@ -126,7 +126,9 @@ fn a_migrated_store_has_the_shape_of_a_new_one() {
 /// Version 3 knew where transcripts lie: so does what it becomes.
 #[test]
 fn trails_are_taken_over() {
-    let store = of_version(3).open();
+    let state = of_version(3);
+    assert_eq!(Store::registered(&state.dir), Ok(Vec::new()), "also for who only looks");
+    let store = state.open();
     let facts = store.facts().unwrap();
     let nightly = facts.windows.iter().find(|window| window.harness == name("nightly")).unwrap();
     assert_eq!(nightly.stores.len(), 1);

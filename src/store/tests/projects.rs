@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::base::Wall;
+use crate::store::Store;
 use crate::wire::{Record, RegisteredProject};
 
 fn project(dir: &str, at: i64, text: &str) -> RegisteredProject {
@@ -18,6 +19,7 @@ fn project(dir: &str, at: i64, text: &str) -> RegisteredProject {
 #[test]
 fn a_project_is_kept_as_it_was_accepted_until_it_is_taken_down() {
     let state = State::new();
+    assert_eq!(Store::registered(&state.dir), Ok(Vec::new()), "there is no store");
     let mut store = state.open();
     assert_eq!(store.projects(), Ok(Vec::new()));
     let (b, a) = (project("b", 1, "old one"), project("a", 2, "text"));
@@ -25,6 +27,7 @@ fn a_project_is_kept_as_it_was_accepted_until_it_is_taken_down() {
     drop(store);
     let mut store = state.open();
     assert_eq!(store.projects(), Ok(vec![b.clone(), a.clone()]));
+    assert_eq!(Store::registered(&state.dir), store.projects());
     let anew = project("b", 3, "new");
     store.commit(&[Record::ProjectUp(anew.clone())]).unwrap();
     assert_eq!(store.projects(), Ok(vec![a.clone(), anew.clone()]));
