@@ -102,6 +102,31 @@ impl Context {
         }
     }
 
+    /// The daemon's answer about a harness; none where the files here tell instead: there is no daemon, or what
+    /// it says is that it has no such harness.
+    pub(super) fn call_if_known(
+        &self,
+        name: &str,
+        op: impl FnOnce(String) -> Op,
+    ) -> Result<Option<serde_json::Value>, Failure> {
+        match self.name_at_daemon(name).and_then(|name| self.call_if_running(op(name))) {
+            Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => Ok(None),
+            asked => asked,
+        }
+    }
+
+    /// The same for what only looks: where another project is up by this one's name, the files here tell as well.
+    pub(super) fn look_if_known(
+        &self,
+        name: &str,
+        op: impl FnOnce(String) -> Op,
+    ) -> Result<Option<serde_json::Value>, Failure> {
+        match self.call_if_known(name, op) {
+            Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownProject, .. })) => Ok(None),
+            asked => asked,
+        }
+    }
+
     /// The global file and the project's, read and checked.
     pub(super) fn load(&self) -> Loaded {
         loader::load(&self.selection.present(), &self.home)
@@ -204,20 +229,19 @@ impl Context {
         if name.contains('/') || self.global || self.selection.project.is_none() {
             return Ok(name.to_owned());
         }
-        let standing = self.standing()?;
-        if let Standing::Up { project } = standing {
-            return Ok(format!("{project}/{name}"));
-        }
-        let (full, file) = (self.full_name(name)?, self.enclosing_project()?);
-        Err(match standing {
-            Standing::Up { .. } | Standing::Unasked => return Ok(full),
+        let here = || Ok::<_, Failure>((self.full_name(name)?, self.enclosing_project()?));
+        Err(match self.standing()? {
+            Standing::Up { project } => return Ok(format!("{project}/{name}")),
+            Standing::Unasked => return self.full_name(name),
             Standing::Down => {
+                let (full, file) = here()?;
                 let message = format!("no harness is named `{full}`: the project is not up");
                 ErrorBody::new(ErrorCode::UnknownHarness, message).help(format!(
                     "`harnessd up` registers {file}; `--global` takes `{name}` as a global harness"
                 ))
             }
             Standing::Displaced { by } => {
+                let (full, file) = here()?;
                 let message = format!("`{full}` is not this project's: `{by}` is up by that name");
                 ErrorBody::new(ErrorCode::UnknownProject, message).help(format!(
                     "say `{full}` in full to mean that one; to run this one too, give it another `[project] name` \
