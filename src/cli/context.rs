@@ -289,10 +289,14 @@ impl Context {
         self.global
     }
 
-    /// The file of the enclosing project, as the daemon tells projects apart.
+    /// The file of the enclosing project, as the daemon tells projects apart, if there is one.
+    pub(super) fn project_key(&self) -> Option<Utf8PathBuf> {
+        self.selection.project.as_deref().and_then(Utf8Path::parent).map(project_key)
+    }
+
+    /// The same where there must be one.
     pub(super) fn enclosing_project(&self) -> Result<Utf8PathBuf, Failure> {
-        let found = self.selection.project.as_deref().and_then(Utf8Path::parent).map(project_key);
-        found.ok_or_else(|| {
+        self.project_key().ok_or_else(|| {
             let message = format!("no project encloses `{}`", self.cwd);
             let global = files::same_file(&self.cwd.join(FILE_NAME), &self.selection.global.file);
             let help = if global {
