@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::args::Common;
 use super::failure::Failure;
+use super::output::counted;
 use super::verbs::read;
 use crate::base::{HarnessName, Severity, Wall, parse_duration};
 use crate::client::Client;
@@ -137,8 +138,7 @@ impl Context {
         let loaded = self.load();
         let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
         loaded.configuration.ok_or_else(|| {
-            let message =
-                format!("the configuration has {errors} error{}", if errors == 1 { "" } else { "s" });
+            let message = format!("the configuration has {}", counted(errors, "error"));
             Failure::Said(
                 ErrorBody::new(ErrorCode::ConfigInvalid, message)
                     .help("run `harnessd validate` to see each with its place"),

@@ -8,7 +8,7 @@ use crate::adapter::Registry;
 use crate::base::version;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, counted};
 use crate::client::Client;
 use crate::doctor::{Patient, examine};
 use crate::launch::agents;
@@ -95,7 +95,6 @@ fn print(view: &DoctorView, out: &mut Output) -> Result<(), Failure> {
             }
         }
     }
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let counts = [plural(view.count(Level::Error), "error"), plural(view.count(Level::Warning), "warning")];
+    let counts = [counted(view.count(Level::Error), "error"), counted(view.count(Level::Warning), "warning")];
     out.line(&format!("\n{}", counts.join(", ")))
 }

@@ -6,7 +6,7 @@ use crate::base::{Format, Severity, render};
 use crate::cli::args::{DiagnosticFormat, Kind, ValidateArgs};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::{Output, plain};
+use crate::cli::output::{Output, counted, plain};
 use crate::config::{CODES, FileKind, Loaded, UNREADABLE, file_kind};
 use crate::host::files;
 use crate::loader;
@@ -53,8 +53,7 @@ fn summary(loaded: &Loaded, errors: usize, named: bool, out: &mut Output) -> Res
     if files == 0 && errors == 0 && !named {
         return out.line("no configuration file was found; `harnessd validate FILE` checks one, `harnessd init` writes one");
     }
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let counts = [plural(files, "file"), plural(errors, "error"), plural(warnings, "warning")];
+    let counts = [counted(files, "file"), counted(errors, "error"), counted(warnings, "warning")];
     out.line(&counts.join(", "))
 }
 
