@@ -9,6 +9,7 @@ use super::args::Common;
 use super::failure::Failure;
 use super::output::counted;
 use super::verbs::read;
+use crate::adapter::Registry;
 use crate::base::{HarnessName, Severity, Wall, parse_duration};
 use crate::client::Client;
 use crate::config::{Configuration, DaemonSettings, FILE_NAME, Harness, Loaded, drop_in_dir};
@@ -321,16 +322,15 @@ impl Context {
 
     /// What a start by this configuration would find around it here, nothing of an outer agent included.
     pub(super) fn surroundings_of(&self, configuration: &Configuration) -> Surroundings {
-        let scrub = configuration.registry.scrub().into_iter().map(str::to_owned).collect();
-        Surroundings { scrub, ..self.surroundings(&configuration.daemon) }
+        self.surroundings(&configuration.registry, &configuration.daemon)
     }
 
-    /// What a start would find around it here.
-    pub(super) fn surroundings(&self, settings: &DaemonSettings) -> Surroundings {
+    /// The same of its parts.
+    pub(super) fn surroundings(&self, registry: &Registry, settings: &DaemonSettings) -> Surroundings {
         Surroundings {
             home: self.home.clone(),
             env: files::whole_environment(),
-            scrub: Vec::new(),
+            scrub: registry.scrub().into_iter().map(str::to_owned).collect(),
             state: self.state_dir(),
             bounds: Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes },
             limits: InheritedLimits::default(),

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use super::agents::{ask_all, surroundings};
+use super::agents::{ask_all, known};
 use super::read;
-use crate::adapter::Registry;
 use crate::base::version;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -42,8 +41,7 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
 
 /// The same in this environment.
 fn by_ourselves(context: &Context, unreached: Option<Finding>) -> DoctorView {
-    let registry = context.load().configuration.map_or_else(Registry::builtin, |one| one.registry);
-    let around = surroundings(context, &registry);
+    let (registry, around) = known(context);
     let patient = Patient {
         request: context.request(context.registered().unwrap_or_default()),
         state: context.state_dir(),

@@ -4,6 +4,8 @@
 
 use std::process::ExitCode;
 
+use camino::Utf8Path;
+
 use crate::adapter::Registry;
 use crate::cli::args::InitArgs;
 use crate::cli::context::Context;
@@ -21,7 +23,7 @@ pub(in crate::cli) fn perform(
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let registry = Registry::builtin();
-    let around = super::agents::surroundings(context, &registry);
+    let around = context.surroundings(&registry, &context.load().settings);
     let found: Vec<_> = agents(&registry, &around)
         .into_iter()
         .map(|one| one.state)
@@ -39,7 +41,7 @@ pub(in crate::cli) fn perform(
         return Ok(ExitCode::SUCCESS);
     }
     if !args.dry_run {
-        files::create(&file, text.as_bytes()).map_err(|cause| refused(kind, file.as_str(), &cause))?;
+        files::create(&file, text.as_bytes()).map_err(|cause| refused(kind, &file, &cause))?;
     }
     let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
     if out.is_json() {
@@ -65,9 +67,9 @@ pub(in crate::cli) fn perform(
     Ok(ExitCode::SUCCESS)
 }
 
-fn refused(kind: Kind, file: &str, cause: &std::io::Error) -> Failure {
+fn refused(kind: Kind, file: &Utf8Path, cause: &std::io::Error) -> Failure {
     let there = cause.kind() == std::io::ErrorKind::AlreadyExists;
-    let leads = std::path::Path::new(file).exists();
+    let leads = file.exists();
     let help = match (there, kind) {
         (true, _) if !leads => {
             "make the file that it leads to, `--dry-run` prints what to begin with; or remove the link"
