@@ -66,12 +66,14 @@ fn all(context: &Context) -> Result<Vec<PlanView>, Failure> {
         Err(Failure::Said(ErrorBody { code: ErrorCode::NoDaemon, .. })) => None,
         Err(failure) => return Err(failure),
     };
-    let enclosing = context.selection.project.is_some().then(|| context.standing()).transpose()?;
-    let is_up = matches!(enclosing, Some(Standing::Up { .. }));
+    let down = match &context.selection.project {
+        Some(file) if !matches!(context.standing()?, Standing::Up { .. }) => Some(file),
+        _ => None,
+    };
     let mut plans = Vec::new();
     for (name, harness) in &configuration.harnesses {
-        // What the daemon has by the name of a project that is not up is another project's.
-        let client = client.as_mut().filter(|_| is_up || name.project().is_none());
+        // What the daemon has by the name of a project here that is not up is another project's.
+        let client = client.as_mut().filter(|_| down != Some(&harness.origin.file));
         let asked = client.map(|client| client.call(Op::Plan { name: name.to_string() }));
         plans.push(match asked.transpose() {
             Ok(Some(answer)) => read(answer)?,
