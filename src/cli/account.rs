@@ -68,7 +68,7 @@ impl Account {
 
 /// The harnesses of a configuration, each with where it would write.
 fn declared(context: &Context, configuration: &Configuration) -> BTreeMap<HarnessName, Declared> {
-    let around = context.surroundings(&configuration.daemon);
+    let around = context.surroundings_of(configuration);
     let of = |harness: &Harness| Declared::of(harness, peer(harness, &around));
     configuration.harnesses.iter().map(|(name, harness)| (name.clone(), of(harness))).collect()
 }

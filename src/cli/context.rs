@@ -7,7 +7,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::args::Common;
 use super::failure::Failure;
+use super::output::counted;
 use super::verbs::read;
+use crate::adapter::Registry;
 use crate::base::{HarnessName, Severity, Wall, parse_duration};
 use crate::client::Client;
 use crate::config::{Configuration, DaemonSettings, FILE_NAME, Harness, Loaded, drop_in_dir};
@@ -102,6 +104,31 @@ impl Context {
         }
     }
 
+    /// The daemon's answer about a harness; none where the files here tell instead: there is no daemon, or what
+    /// it says is that it has no such harness.
+    pub(super) fn call_if_known(
+        &self,
+        name: &str,
+        op: impl FnOnce(String) -> Op,
+    ) -> Result<Option<serde_json::Value>, Failure> {
+        match self.name_at_daemon(name).and_then(|name| self.call_if_running(op(name))) {
+            Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => Ok(None),
+            asked => asked,
+        }
+    }
+
+    /// The same for what only looks: where another project is up by this one's name, the files here tell as well.
+    pub(super) fn look_if_known(
+        &self,
+        name: &str,
+        op: impl FnOnce(String) -> Op,
+    ) -> Result<Option<serde_json::Value>, Failure> {
+        match self.call_if_known(name, op) {
+            Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownProject, .. })) => Ok(None),
+            asked => asked,
+        }
+    }
+
     /// The global file and the project's, read and checked.
     pub(super) fn load(&self) -> Loaded {
         loader::load(&self.selection.present(), &self.home)
@@ -112,8 +139,7 @@ impl Context {
         let loaded = self.load();
         let errors = loaded.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
         loaded.configuration.ok_or_else(|| {
-            let message =
-                format!("the configuration has {errors} error{}", if errors == 1 { "" } else { "s" });
+            let message = format!("the configuration has {}", counted(errors, "error"));
             Failure::Said(
                 ErrorBody::new(ErrorCode::ConfigInvalid, message)
                     .help("run `harnessd validate` to see each with its place"),
@@ -197,20 +223,19 @@ impl Context {
         if name.contains('/') || self.global || self.selection.project.is_none() {
             return Ok(name.to_owned());
         }
-        let standing = self.standing()?;
-        if let Standing::Up { project } = standing {
-            return Ok(format!("{project}/{name}"));
-        }
-        let (full, file) = (self.full_name(name)?, self.enclosing_project()?);
-        Err(match standing {
-            Standing::Up { .. } | Standing::Unasked => return Ok(full),
+        let here = || Ok::<_, Failure>((self.full_name(name)?, self.enclosing_project()?));
+        Err(match self.standing()? {
+            Standing::Up { project } => return Ok(format!("{project}/{name}")),
+            Standing::Unasked => return self.full_name(name),
             Standing::Down => {
+                let (full, file) = here()?;
                 let message = format!("no harness is named `{full}`: the project is not up");
                 ErrorBody::new(ErrorCode::UnknownHarness, message).help(format!(
                     "`harnessd up` registers {file}; `--global` takes `{name}` as a global harness"
                 ))
             }
             Standing::Displaced { by } => {
+                let (full, file) = here()?;
                 let message = format!("`{full}` is not this project's: `{by}` is up by that name");
                 ErrorBody::new(ErrorCode::UnknownProject, message).help(format!(
                     "say `{full}` in full to mean that one; to run this one too, give it another `[project] name` \
@@ -258,10 +283,14 @@ impl Context {
         self.global
     }
 
-    /// The file of the enclosing project, as the daemon tells projects apart.
+    /// The file of the enclosing project, as the daemon tells projects apart, if there is one.
+    pub(super) fn project_key(&self) -> Option<Utf8PathBuf> {
+        self.selection.project.as_deref().and_then(Utf8Path::parent).map(project_key)
+    }
+
+    /// The same where there must be one.
     pub(super) fn enclosing_project(&self) -> Result<Utf8PathBuf, Failure> {
-        let found = self.selection.project.as_deref().and_then(Utf8Path::parent).map(project_key);
-        found.ok_or_else(|| {
+        self.project_key().ok_or_else(|| {
             let message = format!("no project encloses `{}`", self.cwd);
             let global = files::same_file(&self.cwd.join(FILE_NAME), &self.selection.global.file);
             let help = if global {
@@ -286,16 +315,15 @@ impl Context {
 
     /// What a start by this configuration would find around it here, nothing of an outer agent included.
     pub(super) fn surroundings_of(&self, configuration: &Configuration) -> Surroundings {
-        let scrub = configuration.registry.scrub().into_iter().map(str::to_owned).collect();
-        Surroundings { scrub, ..self.surroundings(&configuration.daemon) }
+        self.surroundings(&configuration.registry, &configuration.daemon)
     }
 
-    /// What a start would find around it here.
-    pub(super) fn surroundings(&self, settings: &DaemonSettings) -> Surroundings {
+    /// The same of its parts.
+    pub(super) fn surroundings(&self, registry: &Registry, settings: &DaemonSettings) -> Surroundings {
         Surroundings {
             home: self.home.clone(),
             env: files::whole_environment(),
-            scrub: Vec::new(),
+            scrub: registry.scrub().into_iter().map(str::to_owned).collect(),
             state: self.state_dir(),
             bounds: Bounds { files: settings.skill_max_files, bytes: settings.skill_max_bytes },
             limits: InheritedLimits::default(),

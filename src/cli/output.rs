@@ -109,6 +109,11 @@ pub(super) fn plain(json: String) -> String {
     safe
 }
 
+/// `1 error`, `2 errors`.
+pub(super) fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The text, or a dash.
 pub(super) fn or_dash(text: Option<impl ToString>) -> String {
     text.map_or_else(|| "-".to_owned(), |text| text.to_string())

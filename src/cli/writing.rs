@@ -12,7 +12,7 @@ use serde_json::json;
 use super::args::WriteArgs;
 use super::context::Context;
 use super::failure::Failure;
-use super::output::Output;
+use super::output::{Output, counted};
 use crate::base::{Diagnostic, Format, Severity, harmless, json_one, render};
 use crate::config::{Loaded, decode, written};
 use crate::edit::{self, EditError};
@@ -132,8 +132,7 @@ fn write(
 
 fn invalid(target: &Target, diagnostics: Vec<Diagnostic>, judged: Loaded) -> Failure {
     let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-    let plural = if errors == 1 { "" } else { "s" };
-    let message = format!("nothing was written: {} would have {errors} error{plural}", target.file);
+    let message = format!("nothing was written: {} would have {}", target.file, counted(errors, "error"));
     let body = ErrorBody::new(ErrorCode::ConfigInvalid, message).help(
         "the places are those of the text as it would be; a file that has errors already is mended first",
     );

@@ -4,12 +4,16 @@ use super::Sight;
 use crate::wire::{AgentState, Finding, Login};
 
 pub(super) fn look(sight: &Sight<'_>) -> Vec<Finding> {
-    let (installed, absent): (Vec<_>, Vec<_>) =
-        sight.patient.agents.iter().partition(|agent| agent.installed);
+    judge(&sight.patient.agents)
+}
+
+fn judge(agents: &[AgentState]) -> Vec<Finding> {
+    let (installed, absent): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.installed);
     let mut found: Vec<Finding> = installed.into_iter().map(one).collect();
-    if !absent.is_empty() {
-        let named = absent.iter().filter(|agent| !agent.agent.commands.is_empty());
-        let ids: Vec<&str> = named.map(|agent| agent.agent.id.as_str()).collect();
+    // One without a command of its own is no program.
+    let named = absent.iter().filter(|agent| !agent.agent.commands.is_empty());
+    let ids: Vec<&str> = named.map(|agent| agent.agent.id.as_str()).collect();
+    if !ids.is_empty() {
         found.push(Finding::note(format!("not installed: {}", ids.join(", "))));
     }
     found
@@ -36,4 +40,29 @@ fn one(agent: &AgentState) -> Finding {
         (Login::Unknown, None) => "login unknown (no file of it shows one)".to_owned(),
     };
     Finding::ok(format!("{name} at `{path}`: {version}; {login}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+    use crate::adapter::Registry;
+    use crate::wire::{AgentState, Finding, Login};
+
+    /// CTL-9: what is no program of its own is not missed, nor is nothing listed as missing.
+    #[test]
+    fn only_programs_are_missed() {
+        let absent = |id: &str| AgentState {
+            agent: Registry::builtin().find(id).unwrap().view(),
+            installed: false,
+            path: None,
+            version: None,
+            version_trouble: None,
+            login: Login::Unknown,
+            login_files: Vec::new(),
+            retention: None,
+        };
+        assert_eq!(judge(&[absent("generic")]), []);
+        let missed = Finding::note("not installed: codex");
+        assert_eq!(judge(&[absent("codex"), absent("generic")]), [missed]);
+    }
 }

@@ -21,9 +21,8 @@ fn one(sight: &Sight<'_>, unit: &UnitState) -> Finding {
     if !unit.accepted {
         let known = sight.patient.daemon.iter().flat_map(|daemon| &daemon.projects);
         let goes_on = known.filter(|known| known.key == unit.key).any(|known| known.in_force);
-        let (place, told) =
-            (|one: &&crate::base::Diagnostic| one.place.file == *file, &sight.said.diagnostics);
-        let cause = told.iter().find(place).map_or_else(String::new, |one| format!(": {}", one.message));
+        let told = sight.said.diagnostics.iter().find(|one| one.place.file == *file);
+        let cause = told.map_or_else(String::new, |one| format!(": {}", one.message));
         let text = format!("`{name}` ({how}): `{file}` is refused{cause}");
         return if goes_on {
             Finding::warning(format!("{text}; its last good definition is in force"))

@@ -120,14 +120,15 @@ pub(in crate::host) fn regular(kind: FileType) -> Result<(), ReadProblem> {
 /// What the system says; the old file then stands.
 pub fn atomic_write(path: &Utf8Path, contents: &[u8], mode: u32) -> io::Result<()> {
     // The umask does not count.
-    replace_by(path, contents, |file| file.set_permissions(Permissions::from_mode(mode)))
+    replace_by(path, contents, mode, |file| file.set_permissions(Permissions::from_mode(mode)))
 }
 
-/// Replaces `path` by a file with these contents, which `prepare` gives its mode and owner; before,
-/// only its own user can open it for writing.
+/// Replaces `path` by a file with these contents, which is made with `mode`, as far as the umask leaves it, and
+/// which `prepare` then gives its mode and owner. Whoever may open it before can read what is written after.
 fn replace_by<E: From<io::Error>>(
     path: &Utf8Path,
     contents: &[u8],
+    mode: u32,
     prepare: impl FnOnce(&File) -> Result<(), E>,
 ) -> Result<(), E> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -135,7 +136,7 @@ fn replace_by<E: From<io::Error>>(
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let beside = directory.join(format!(".{name}.{}.{number}.tmp", std::process::id()));
-    let written = write_and_rename(&beside, path, contents, prepare);
+    let written = write_and_rename(&beside, path, contents, mode, prepare);
     if written.is_err() {
         // The error that is returned matters more than what stays behind.
         let _ = std::fs::remove_file(&beside);
@@ -148,9 +149,10 @@ fn write_and_rename<E: From<io::Error>>(
     beside: &Utf8Path,
     path: &Utf8Path,
     contents: &[u8],
+    mode: u32,
     prepare: impl FnOnce(&File) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(beside)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(beside)?;
     prepare(&file)?;
     file.write_all(contents)?;
     file.sync_all()?;

@@ -123,14 +123,9 @@ fn name_of(directory: &Utf8Path) -> String {
     named.file_name().unwrap_or_default().to_owned()
 }
 
-/// The entries of a directory, sorted; those that are no UTF-8 are no skills.
+/// The entries of a directory, sorted.
 fn names(directory: &Utf8Path) -> Result<Vec<String>, String> {
-    let entries = fs::read_dir(directory).map_err(|error| cause(&error))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| cause(&error))?;
-        names.extend(entry.file_name().into_string());
-    }
+    let mut names = files::names(directory).map_err(|error| cause(&error))?;
     names.sort();
     Ok(names)
 }

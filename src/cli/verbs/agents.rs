@@ -1,6 +1,7 @@
 //! `agents`: which agents are there, and what each supports (ADP-5).
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -22,9 +23,8 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
     let view = match context.call_if_running(Op::Agents)? {
         Some(answer) => read(answer)?,
         None => {
-            // A mistake in the configuration must not hide the built-in agents.
-            let registry = context.load().configuration.map_or_else(Registry::builtin, |one| one.registry);
-            let agents = ask_all(agents(&registry, &surroundings(context, &registry)));
+            let (registry, around) = known(context);
+            let agents = ask_all(agents(&registry, &around));
             AgentsView { judged_by: Judge::Caller, agents }
         }
     };
@@ -55,10 +55,13 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a run would find around it here, were its daemon started so.
-pub(super) fn surroundings(context: &Context, registry: &Registry) -> Surroundings {
-    let scrub = registry.scrub().into_iter().map(str::to_owned).collect();
-    Surroundings { scrub, ..context.surroundings(&context.load().settings) }
+/// The agents that are known here, and what a run would find around it, were its daemon started so.
+pub(super) fn known(context: &Context) -> (Arc<Registry>, Surroundings) {
+    let loaded = context.load();
+    // A mistake in the configuration must not hide the built-in agents.
+    let registry = loaded.configuration.map_or_else(Registry::builtin, |one| one.registry);
+    let around = context.surroundings(&registry, &loaded.settings);
+    (registry, around)
 }
 
 /// The agents, their programs asked for their versions, a few at once.
@@ -81,7 +84,7 @@ pub(super) fn ask_all(found: Vec<FoundAgent>) -> Vec<AgentState> {
             }
             threads.push(scope.spawn(move || part.into_iter().map(asked).collect::<Vec<_>>()));
         }
-        // A thread that panics has met a defect, which is this one's too.
+        // A thread that panics has met a defect and said so; the agents of its share are missing then.
         threads.into_iter().flat_map(|one| one.join().unwrap_or_default()).collect()
     })
 }

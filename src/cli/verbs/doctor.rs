@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
-use super::agents::{ask_all, surroundings};
+use super::agents::{ask_all, known};
 use super::read;
-use crate::adapter::Registry;
 use crate::base::version;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, counted};
 use crate::client::Client;
 use crate::doctor::{Patient, examine};
 use crate::launch::agents;
@@ -42,8 +41,7 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
 
 /// The same in this environment.
 fn by_ourselves(context: &Context, unreached: Option<Finding>) -> DoctorView {
-    let registry = context.load().configuration.map_or_else(Registry::builtin, |one| one.registry);
-    let around = surroundings(context, &registry);
+    let (registry, around) = known(context);
     let patient = Patient {
         request: context.request(context.registered().unwrap_or_default()),
         state: context.state_dir(),
@@ -95,7 +93,6 @@ fn print(view: &DoctorView, out: &mut Output) -> Result<(), Failure> {
             }
         }
     }
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let counts = [plural(view.count(Level::Error), "error"), plural(view.count(Level::Warning), "warning")];
+    let counts = [counted(view.count(Level::Error), "error"), counted(view.count(Level::Warning), "warning")];
     out.line(&format!("\n{}", counts.join(", ")))
 }

@@ -4,6 +4,8 @@
 
 use std::process::ExitCode;
 
+use camino::Utf8Path;
+
 use crate::adapter::Registry;
 use crate::cli::args::InitArgs;
 use crate::cli::context::Context;
@@ -21,7 +23,7 @@ pub(in crate::cli) fn perform(
     out: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let registry = Registry::builtin();
-    let around = super::agents::surroundings(context, &registry);
+    let around = context.surroundings(&registry, &context.load().settings);
     let found: Vec<_> = agents(&registry, &around)
         .into_iter()
         .map(|one| one.state)
@@ -65,7 +67,7 @@ pub(in crate::cli) fn perform(
     Ok(ExitCode::SUCCESS)
 }
 
-fn refused(kind: Kind, file: &str, cause: &RewriteError) -> Failure {
+fn refused(kind: Kind, file: &Utf8Path, cause: &RewriteError) -> Failure {
     let help = match (cause, kind) {
         (RewriteError::Nowhere, _) => {
             "make the file that it leads to, `--dry-run` prints what to begin with; or remove the link"

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::describe::words;
 use super::read;
-use super::skills::{is_not_the_daemons, print_changes};
+use super::skills::print_changes;
 use crate::base::{HarnessName, RunIds};
 use crate::cli::args::PlanArgs;
 use crate::cli::context::{Context, Standing};
@@ -50,12 +50,8 @@ pub(in crate::cli) fn perform(
 
 /// By the daemon where there is one that knows the harness: it is what starts it, and its environment counts.
 fn one(context: &Context, name: &str) -> Result<PlanView, Failure> {
-    let asked = context.name_at_daemon(name).and_then(|name| context.call_if_running(Op::Plan { name }));
-    match asked {
-        Ok(Some(answer)) => return read(answer),
-        Ok(None) => {}
-        Err(Failure::Said(said)) if is_not_the_daemons(&said) => {}
-        Err(failure) => return Err(failure),
+    if let Some(answer) = context.look_if_known(name, |name| Op::Plan { name })? {
+        return read(answer);
     }
     let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, name)?;
@@ -70,12 +66,14 @@ fn all(context: &Context) -> Result<Vec<PlanView>, Failure> {
         Err(Failure::Said(ErrorBody { code: ErrorCode::NoDaemon, .. })) => None,
         Err(failure) => return Err(failure),
     };
-    let enclosing = context.selection.project.is_some().then(|| context.standing()).transpose()?;
-    let is_up = matches!(enclosing, Some(Standing::Up { .. }));
+    let down = match &context.selection.project {
+        Some(file) if !matches!(context.standing()?, Standing::Up { .. }) => Some(file),
+        _ => None,
+    };
     let mut plans = Vec::new();
     for (name, harness) in &configuration.harnesses {
-        // What the daemon has by the name of a project that is not up is another project's.
-        let client = client.as_mut().filter(|_| is_up || name.project().is_none());
+        // What the daemon has by the name of a project here that is not up is another project's.
+        let client = client.as_mut().filter(|_| down != Some(&harness.origin.file));
         let asked = client.map(|client| client.call(Op::Plan { name: name.to_string() }));
         plans.push(match asked.transpose() {
             Ok(Some(answer)) => read(answer)?,

@@ -7,12 +7,10 @@ use super::read;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
-use crate::loader::project_key;
 use crate::wire::{ConfigState, Op, ProjectsView};
 
 pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
-    let enclosing = context.selection.project.as_deref().filter(|_| !context.is_global());
-    let key = enclosing.and_then(|file| file.parent()).map(project_key);
+    let key = context.project_key().filter(|_| !context.is_global());
     let answer = context.call(Op::Ps { file: key.as_ref().map(ToString::to_string) })?;
     if out.is_json() {
         out.json(&answer)?;

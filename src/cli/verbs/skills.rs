@@ -11,7 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::launch::skills_view;
-use crate::wire::{ErrorBody, ErrorCode, Op, ProjectionView, SkillsView};
+use crate::wire::{Op, ProjectionView, SkillsView};
 
 pub(in crate::cli) fn perform(
     context: &Context,
@@ -44,19 +44,10 @@ pub(in crate::cli) fn perform(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the daemon does not have what was asked for, so that the files here tell.
-pub(super) fn is_not_the_daemons(said: &ErrorBody) -> bool {
-    matches!(said.code, ErrorCode::UnknownHarness | ErrorCode::UnknownProject)
-}
-
 /// The daemon's view where there is one that knows the harness, else made from the files.
 fn one(context: &Context, name: &str) -> Result<SkillsView, Failure> {
-    let asked = context.name_at_daemon(name).and_then(|name| context.call_if_running(Op::Skills { name }));
-    match asked {
-        Ok(Some(answer)) => return read(answer),
-        Ok(None) => {}
-        Err(Failure::Said(said)) if is_not_the_daemons(&said) => {}
-        Err(failure) => return Err(failure),
+    if let Some(answer) = context.look_if_known(name, |name| Op::Skills { name })? {
+        return read(answer);
     }
     let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, name)?;

@@ -6,9 +6,8 @@ use crate::base::{Format, Severity, render};
 use crate::cli::args::{DiagnosticFormat, Kind, ValidateArgs};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::{Output, plain};
+use crate::cli::output::{Output, counted, plain};
 use crate::config::{CODES, FileKind, Loaded, UNREADABLE, file_kind};
-use crate::host::files;
 use crate::loader;
 
 /// There are errors, or with `--strict` warnings.
@@ -53,8 +52,7 @@ fn summary(loaded: &Loaded, errors: usize, named: bool, out: &mut Output) -> Res
     if files == 0 && errors == 0 && !named {
         return out.line("no configuration file was found; `harnessd validate FILE` checks one, `harnessd init` writes one");
     }
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let counts = [plural(files, "file"), plural(errors, "error"), plural(warnings, "warning")];
+    let counts = [counted(files, "file"), counted(errors, "error"), counted(warnings, "warning")];
     out.line(&counts.join(", "))
 }
 
@@ -62,16 +60,13 @@ fn summary(loaded: &Loaded, errors: usize, named: bool, out: &mut Output) -> Res
 /// `harness.d`, else a project's.
 fn by_themselves(context: &Context, args: &ValidateArgs) -> Loaded {
     let mut whole = Loaded::default();
-    let cwd = files::current_dir().unwrap_or_default();
+    let forced = args.kind.map(|kind| match kind {
+        Kind::Global => FileKind::Global,
+        Kind::Project => FileKind::Project,
+    });
     for file in &args.files {
-        let selected = &context.selection.global.file;
-        let named = context.as_selected(cwd.join(file));
-        let forced = match args.kind {
-            Some(Kind::Global) => Some(FileKind::Global),
-            Some(Kind::Project) => Some(FileKind::Project),
-            None => files::same_file(&named, selected).then_some(FileKind::Global),
-        };
-        let kind = file_kind(&named, Some(selected), forced);
+        let named = context.as_selected(context.cwd.join(file));
+        let kind = file_kind(&named, Some(&context.selection.global.file), forced);
         // A project's directory is its name, which a relative path does not tell; shown is what was given.
         let mut one = loader::load_alone(&context.selection, &named, kind, &context.home);
         one.rename(&named, file);

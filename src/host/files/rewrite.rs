@@ -60,11 +60,12 @@ pub fn rewrite(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Result<(
         return Err(RewriteError::Changed);
     }
     if found.is_none() {
-        return replace_by(&target, after, |_| Ok(()));
+        return replace_by(&target, after, 0o644, |_| Ok(()));
     }
     access(target.as_std_path(), AccessFlags::W_OK).map_err(|_| RewriteError::ReadOnly)?;
     let old = target.metadata()?;
-    replace_by(&target, after, |file| {
+    // Nobody else reads it before it has the mode of the old one: that may be a file with keys.
+    replace_by(&target, after, 0o600, |file| {
         let new = file.metadata()?;
         if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
             fchown(file, Some(old.uid()), Some(old.gid())).map_err(RewriteError::Owner)?;

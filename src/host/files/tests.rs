@@ -10,7 +10,7 @@ use nix::unistd::mkfifo;
 
 use super::{
     EnvFileState, LARGEST_CONFIG, PromptFileState, atomic_write, env_file_state, parse_env_file, physical,
-    private_directory, prompt_file_state, read_config, read_env_file, read_prompt,
+    private_directory, prompt_file_state, read_config, read_env_file, read_prompt, replace_by,
 };
 
 fn base(directory: &tempfile::TempDir) -> Utf8PathBuf {
@@ -156,6 +156,21 @@ fn a_file_is_replaced_whole() {
     fs::create_dir(base(&directory).join("taken")).unwrap();
     assert!(atomic_write(&base(&directory).join("taken"), b"x", 0o600).is_err());
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 2);
+}
+
+/// WRT-4: what takes the place of a private file is private from its first moment: whoever opens it before its mode
+/// is set reads what is written after.
+#[test]
+fn a_private_file_is_never_open_to_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = base(&directory).join("keys");
+    let mut first = None;
+    let look = |file: &fs::File| {
+        first = Some(file.metadata()?.permissions().mode() & 0o777);
+        Ok::<_, std::io::Error>(())
+    };
+    replace_by(&path, b"x", 0o600, look).unwrap();
+    assert_eq!(first, Some(0o600));
 }
 
 /// CTL-3: the directory is for its owner alone, though it was there before.

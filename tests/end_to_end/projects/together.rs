@@ -128,3 +128,24 @@ fn at_once(home: &Home, requests: &[&Value]) -> Vec<Value> {
     replies.sort_by_key(|reply| reply["id"].as_u64());
     replies.split_off(1)
 }
+
+/// RUN-6, CTL-6: the plan of all harnesses is the daemon's for what it runs, projects elsewhere included; a project
+/// that is not up is planned by its file, wherever the plan is asked for.
+#[test]
+fn a_plan_of_all_is_the_daemons_for_projects_elsewhere() {
+    let mut home = Home::new(&server("tick", "600"));
+    home.write("src/app/harness.toml", &server("web", "600"));
+    home.write("src/other/harness.toml", &server("web", "600"));
+    home.start_daemon();
+    home.ok(&["up", &home.text("src/app")]);
+    let planned = |dir: &str| {
+        let plans = within(&home, dir, &["plan", "--json"]).json();
+        let one = |plan: &Value| (plan["harness"].clone(), plan["made_by"].clone());
+        plans["plans"].as_array().unwrap().iter().map(one).collect::<Vec<_>>()
+    };
+    let by = |name: &str, planner: &str| (json!(name), json!(planner));
+    let (web, tick) = (by("app/web", "daemon"), by("tick", "daemon"));
+    assert_eq!(planned("src"), [web.clone(), tick.clone()]);
+    assert_eq!(planned("src/app"), [web.clone(), tick.clone()]);
+    assert_eq!(planned("src/other"), [web, by("other/web", "caller"), tick]);
+}

@@ -6,7 +6,7 @@ use crate::base::{Format, Severity, render};
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::{Output, plain};
+use crate::cli::output::{Output, counted, plain};
 use crate::skills::{UNREADABLE, check};
 
 /// There are errors.
@@ -24,10 +24,8 @@ pub(super) fn perform(context: &Context, args: &CheckArgs, out: &mut Output) -> 
     out.bytes(if out.is_json() { plain(text) } else { text }.as_bytes())?;
     let errors = found.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
     if !out.is_json() {
-        let plural =
-            |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
         let warnings = found.diagnostics.len() - errors;
-        let counts = [plural(found.skills, "skill"), plural(errors, "error"), plural(warnings, "warning")];
+        let counts = [counted(found.skills, "skill"), counted(errors, "error"), counted(warnings, "warning")];
         out.line(&counts.join(", "))?;
     }
     let unreadable = found.diagnostics.iter().any(|one| one.code == UNREADABLE);

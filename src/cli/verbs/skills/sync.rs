@@ -9,7 +9,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::cli::verbs::read;
 use crate::launch::sync_skills;
-use crate::wire::{ErrorBody, ErrorCode, Op, SyncView};
+use crate::wire::{ErrorBody, Op, SyncView};
 
 pub(super) fn perform(context: &Context, args: &SyncArgs, out: &mut Output) -> Result<ExitCode, Failure> {
     let view = synced(context, args)?;
@@ -29,15 +29,12 @@ pub(super) fn perform(context: &Context, args: &SyncArgs, out: &mut Output) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// By the daemon where there is one that knows the harness: its environment tells where skills are.
+/// By the daemon where there is one that knows the harness: its environment tells where skills are. Where another
+/// project is up by this one's name it is refused: private copies lie by the harness's name, and are that one's.
 fn synced(context: &Context, args: &SyncArgs) -> Result<SyncView, Failure> {
-    let asked = context
-        .name_at_daemon(&args.name)
-        .and_then(|name| context.call_if_running(Op::SkillsSync { name, dry_run: args.dry_run }));
-    match asked {
-        Ok(Some(answer)) => return read(answer),
-        Ok(None) | Err(Failure::Said(ErrorBody { code: ErrorCode::UnknownHarness, .. })) => {}
-        Err(failure) => return Err(failure),
+    let op = |name| Op::SkillsSync { name, dry_run: args.dry_run };
+    if let Some(answer) = context.call_if_known(&args.name, op)? {
+        return read(answer);
     }
     let configuration = context.whole_configuration()?;
     let harness = context.harness(&configuration, &args.name)?;
