@@ -170,24 +170,6 @@ fn doctor_names_the_source_of_each_setting() {
     assert_eq!(findings(&home, "settings"), settings, "the daemon has its own variables");
 }
 
-/// CTL-9, CFG-6: a state directory and a socket that lie where a session or a service manager says name that.
-#[test]
-fn doctor_names_the_variable_that_a_place_comes_from() {
-    let mut home = Home::new("");
-    let (state, runtime) = (home.text("state"), home.text("run"));
-    home.set("XDG_STATE_HOME", &state);
-    home.set("XDG_RUNTIME_DIR", &runtime);
-    let expected = [
-        pair("note", format!("state_dir = {state}/harnessd (XDG_STATE_HOME)")),
-        pair("note", format!("socket = {runtime}/harnessd/harnessd.sock (XDG_RUNTIME_DIR)")),
-    ];
-    assert_eq!(findings(&home, "settings")[..2], expected);
-    let served = home.text("served");
-    home.set("STATE_DIRECTORY", &served);
-    let expected = pair("note", format!("state_dir = {served} (STATE_DIRECTORY)"));
-    assert_eq!(findings(&home, "settings")[0], expected);
-}
-
 /// CTL-9, CFG-5: each project is told with how it stands: listed, up, changed since, refused, gone; what a harness
 /// of one lacks is told too.
 #[test]

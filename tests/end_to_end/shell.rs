@@ -1,4 +1,4 @@
-//! CTL-5, CTL-9, CTL-12: what the verbs that look around tell of projects, and to whose terminal; and that they hold up
+//! CTL-5, CTL-7, CTL-9, SCH-10: what the verbs that look around tell of projects, and to whose terminal; and that they hold up
 //! nothing.
 
 use std::fs;
