@@ -112,7 +112,7 @@ fn an_invalid_result_is_refused_with_located_errors() {
         (&["set", "a", "promt", "x"], "unknown_key", "promt = \"x\""),
         (&["set", "a", "timeout", "5m"], "needs_oneshot", "timeout = \"5m\""),
         (&["set", "a", "tty", "maybe"], "wrong_type", "tty = \"maybe\""),
-        (&["add", "Bad.Name", "--cmd", "true"], "", ""),
+        (&["add", "Bad.Name", "--cmd", "true"], "is no harness name", "Bad.Name"),
         (&["unset", "a", "cmd"], "missing_command", "[harness.a]"),
     ];
     for (args, code, line) in cases {
@@ -139,7 +139,8 @@ fn an_invalid_result_is_refused_with_located_errors() {
     assert!(said.code == 1 && said.err.contains("harnessd::config::syntax"), "{said:?}");
 }
 
-/// WRT-3: what one file says about another counts: a name that a second file declares is refused there.
+/// WRT-1, CTL-6: a name that is taken, a key that is not there and a name that nothing has are refused, each in its
+/// words.
 #[test]
 fn what_is_not_there_or_there_already_is_said() {
     let home = Home::new("[harness.a]\ncmd = \"true\"\n");
