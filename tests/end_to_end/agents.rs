@@ -361,9 +361,7 @@ fn init_writes_a_file_to_begin_with() {
         )
     );
     fs::create_dir_all(home.path("src/app")).unwrap();
-    let project =
-        home.command(&["init", "--project", "--json"]).current_dir(home.path("src/app")).output().unwrap();
-    let view: Value = serde_json::from_slice(&project.stdout).unwrap();
+    let view = home.within("src/app", &["init", "--project", "--json"]).json();
     assert_eq!((&view["agents"], &view["written"]), (&json!(["codex"]), &json!(true)));
     assert_eq!(view["text"], home.read("src/app/harness.toml"));
     assert_eq!(

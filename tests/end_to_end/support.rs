@@ -194,6 +194,12 @@ impl Home {
         Said::of(&self.command(args).output().unwrap())
     }
 
+    /// Runs a verb in a directory of the home.
+    #[track_caller]
+    pub(crate) fn within(&self, dir: impl AsRef<Path>, args: &[&str]) -> Said {
+        Said::of(&self.command(args).current_dir(self.path(dir)).output().unwrap())
+    }
+
     /// Runs a verb that must succeed.
     #[track_caller]
     pub(crate) fn ok(&self, args: &[&str]) -> Said {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{listed, server, wait_listed, within};
+use super::{listed, server, wait_listed};
 use crate::support::Home;
 
 /// CFG-10, CFG-3: a project that takes the name of another one is refused alone: the other is neither blamed nor
@@ -63,7 +63,7 @@ fn up_and_down_count_in_their_order() {
     let mut home = Home::new("");
     home.write("app/harness.toml", &server("web", "600"));
     home.start_daemon();
-    within(&home, "app", &["up"]);
+    home.within("app", &["up"]);
     let file = home.path("app/harness.toml").canonicalize().unwrap();
     let file = file.to_str().unwrap();
     let up = json!({"op": "up", "file": file});
@@ -75,7 +75,7 @@ fn up_and_down_count_in_their_order() {
         (vec![&reload, &up, &down], vec![]),
     ] {
         if listed(&home).is_empty() {
-            within(&home, "app", &["up"]);
+            home.within("app", &["up"]);
         }
         home.wait_state("app/web", "running");
         let told = at_once(&home, &asked);
