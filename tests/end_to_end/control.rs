@@ -11,7 +11,8 @@ use crate::support::{Home, until};
 
 const SLEEPER: &str = "[harness.sleeper]\ncmd = \"sleep\"\nargs = [\"600\"]\ndescription = \"sleeps\"\n";
 
-fn connect(home: &Home) -> (UnixStream, BufReader<UnixStream>) {
+/// Both ends of a connection to the daemon, which a reader does not wait at for ever.
+pub(crate) fn connect(home: &Home) -> (UnixStream, BufReader<UnixStream>) {
     let stream = UnixStream::connect(home.path(".local/state/harnessd/harnessd.sock")).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
     (stream.try_clone().unwrap(), BufReader::new(stream))
