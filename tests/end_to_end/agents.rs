@@ -333,7 +333,7 @@ fn doctor_repairs_nothing() {
     assert_eq!(tree(&home.path("")), before, "it mends nothing");
 }
 
-/// CFG-8: `init` writes a valid file for the agents that are there, and never over one.
+/// `init` writes a valid file for the agents that are there, and never over one.
 #[test]
 fn init_writes_a_file_to_begin_with() {
     let mut home = Home::new("");
