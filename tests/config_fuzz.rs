@@ -125,7 +125,7 @@ impl Corpus {
             let cases = fs::read_dir(root.join("tests/data/config").join(kind)).unwrap();
             let mut cases: Vec<_> = cases.map(|case| case.unwrap().path()).collect();
             cases.sort();
-            for name in ["harness.toml", "project.toml", "other.toml"] {
+            for name in ["harness.toml", "drop-in.toml", "project.toml", "other.toml"] {
                 files.extend(cases.iter().filter_map(|case| fs::read(case.join(name)).ok()));
             }
         }
@@ -133,7 +133,13 @@ impl Corpus {
         files.extend(examples.map(|name| fs::read(root.join(name)).unwrap()));
         // A prompt that is too long is a matter of its length alone, and makes everything slow.
         files.retain(|file| file.len() < 10_000);
-        let tables = [TableKind::Harness, TableKind::Daemon, TableKind::Notify, TableKind::Project];
+        let tables = [
+            TableKind::Harness,
+            TableKind::Daemon,
+            TableKind::Notify,
+            TableKind::Profile,
+            TableKind::Project,
+        ];
         let keys = tables.into_iter().flat_map(known_keys);
         let mut pieces: Vec<Vec<u8>> = keys.map(|key| format!("\n{}\n", key.example).into_bytes()).collect();
         pieces.extend(PIECES.iter().map(|piece| piece.as_bytes().to_vec()));
@@ -179,14 +185,16 @@ impl Corpus {
 }
 
 const GLOBAL: &str = "/home/u/.config/harnessd/harness.toml";
+const DROP_IN: &str = "/home/u/.config/harnessd/harness.d/10.toml";
 const PROJECTS: [&str; 2] = ["/home/u/src/app/harness.toml", "/home/u/src/Ein Ärger/harness.toml"];
 
 /// Reads a few files together; whether they made a configuration.
 fn execute(corpus: &Corpus, dice: &mut Dice) -> bool {
     let global = (dice.below(3) > 0).then_some((GLOBAL, FileKind::Global));
+    let drop_in = (dice.below(3) == 0).then_some((DROP_IN, FileKind::DropIn));
     let projects = PROJECTS.into_iter().take(dice.below(3)).map(|file| (file, FileKind::Project));
     let mut inputs = Vec::new();
-    for (file, kind) in global.into_iter().chain(projects) {
+    for (file, kind) in global.into_iter().chain(drop_in).chain(projects) {
         let bytes = corpus.text(dice);
         let text =
             decode(file.into(), bytes.clone()).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
@@ -223,7 +231,7 @@ fn execute(corpus: &Corpus, dice: &mut Dice) -> bool {
     !failed
 }
 
-/// CFG-8: each execution reads up to three mutated files together.
+/// CFG-8: each execution reads up to four mutated files together.
 #[test]
 fn mutated_files_are_answered() {
     let corpus = Corpus::new();
@@ -237,5 +245,6 @@ fn mutated_files_are_answered() {
     }
     let (count, seconds) = (seeds(400, 1_000_000).count(), begun.elapsed().as_secs_f64());
     let (longest, seed) = slowest;
+    assert!(count < 100 || valid > 0, "none was valid");
     println!("{count} executions in {seconds:.1} s, {valid} valid; slowest {longest} µs (seed {seed})");
 }

@@ -142,7 +142,7 @@ fn each_good_configuration_means_what_its_sample_says() {
 /// What a sample cannot show: it is no text, or no file, or it stands in the environment, or is megabytes long.
 const SHOWN_ELSEWHERE: [&str; 4] = ["encoding", "unreadable", "bad_setting", "too_much"];
 
-/// CFG-1 to CFG-12: every code has a sample, and every key one in which it is refused.
+/// CFG-8: every code has a sample, and every key one in which it is refused.
 #[test]
 fn every_rule_has_an_invalid_sample() {
     let read = |case: &PathBuf, name: &str| fs::read_to_string(case.join(name)).unwrap_or_default();
@@ -155,7 +155,8 @@ fn every_rule_has_an_invalid_sample() {
         .filter(|code| !SHOWN_ELSEWHERE.contains(&code.trim_start_matches("harnessd::config::")))
         .collect();
     assert_eq!(unseen, [""; 0], "a code without a sample");
-    let tables = [TableKind::Harness, TableKind::Daemon, TableKind::Notify, TableKind::Project];
+    let tables =
+        [TableKind::Harness, TableKind::Daemon, TableKind::Notify, TableKind::Profile, TableKind::Project];
     let keys = tables.into_iter().flat_map(known_keys).map(|key| key.name);
     let refused = |key: &str| ["`", "["].iter().any(|end| invalid.contains(&format!("`{key}{end}")));
     let unrefused: Vec<&str> = keys.filter(|key| !refused(key)).collect();

@@ -145,7 +145,7 @@ mod tests {
         (harnesses, loaded.diagnostics.into_iter().map(|one| one.message).collect())
     }
 
-    /// CFG-8: what `init` writes is valid as it stands and with all of its examples in force, whichever agents
+    /// What `init` writes is valid as it stands and with all of its examples in force, whichever agents
     /// there are.
     #[test]
     fn a_starter_is_valid_with_and_without_its_examples() {

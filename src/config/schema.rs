@@ -190,11 +190,13 @@ mod tests {
                 undescribed(&path, property, found);
             }
         }
-        let schema = schema(FileKind::Global);
         let mut found = Vec::new();
-        undescribed("", &schema, &mut found);
-        for (name, definition) in schema["definitions"].as_object().unwrap() {
-            undescribed(name, definition, &mut found);
+        for kind in [FileKind::Global, FileKind::Project] {
+            let schema = schema(kind);
+            undescribed("", &schema, &mut found);
+            for (name, definition) in schema["definitions"].as_object().unwrap() {
+                undescribed(name, definition, &mut found);
+            }
         }
         assert_eq!(found, [""; 0]);
     }

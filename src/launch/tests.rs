@@ -168,7 +168,7 @@ fn a_name_that_is_taken_after_the_draft_is_left_alone() {
     assert_eq!((hides(&before), hides(&prepared.spec)), (true, false));
 }
 
-/// RUN-6, SKL-11, PRM-3, LIF-7: a start that cannot be is told so by its draft, in the same words, and
+/// RUN-6, SKL-11, PRM-3: a start that cannot be is told so by its draft, in the same words, and
 /// leaves nothing behind.
 #[test]
 fn a_start_that_would_fail_is_foretold() {
@@ -192,6 +192,10 @@ fn a_start_that_would_fail_is_foretold() {
             format!("workdir `{home}/nowhere` does not exist"),
         ),
         ("cmd = \"nothing\"", format!("`nothing` is not in PATH ({home}/bin)")),
+        (
+            "cmd = \"nothing\"\nenv_file = \"env\"",
+            format!("env file `{home}/env`: line 1: write `NAME=VALUE`"),
+        ),
     ] {
         let harness = world.harness(&format!("[harness.a]\n{rest}\n"));
         let before = world.paths();

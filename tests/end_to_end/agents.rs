@@ -170,24 +170,6 @@ fn doctor_names_the_source_of_each_setting() {
     assert_eq!(findings(&home, "settings"), settings, "the daemon has its own variables");
 }
 
-/// CTL-9, CFG-6: a state directory and a socket that lie where a session or a service manager says name that.
-#[test]
-fn doctor_names_the_variable_that_a_place_comes_from() {
-    let mut home = Home::new("");
-    let (state, runtime) = (home.text("state"), home.text("run"));
-    home.set("XDG_STATE_HOME", &state);
-    home.set("XDG_RUNTIME_DIR", &runtime);
-    let expected = [
-        pair("note", format!("state_dir = {state}/harnessd (XDG_STATE_HOME)")),
-        pair("note", format!("socket = {runtime}/harnessd/harnessd.sock (XDG_RUNTIME_DIR)")),
-    ];
-    assert_eq!(findings(&home, "settings")[..2], expected);
-    let served = home.text("served");
-    home.set("STATE_DIRECTORY", &served);
-    let expected = pair("note", format!("state_dir = {served} (STATE_DIRECTORY)"));
-    assert_eq!(findings(&home, "settings")[0], expected);
-}
-
 /// CTL-9, CFG-5: each project is told with how it stands: listed, up, changed since, refused, gone; what a harness
 /// of one lacks is told too.
 #[test]
@@ -351,7 +333,7 @@ fn doctor_repairs_nothing() {
     assert_eq!(tree(&home.path("")), before, "it mends nothing");
 }
 
-/// CFG-8: `init` writes a valid file for the agents that are there, and never over one.
+/// `init` writes a valid file for the agents that are there, and never over one.
 #[test]
 fn init_writes_a_file_to_begin_with() {
     let mut home = Home::new("");
@@ -379,9 +361,7 @@ fn init_writes_a_file_to_begin_with() {
         )
     );
     fs::create_dir_all(home.path("src/app")).unwrap();
-    let project =
-        home.command(&["init", "--project", "--json"]).current_dir(home.path("src/app")).output().unwrap();
-    let view: Value = serde_json::from_slice(&project.stdout).unwrap();
+    let view = home.within("src/app", &["init", "--project", "--json"]).json();
     assert_eq!((&view["agents"], &view["written"]), (&json!(["codex"]), &json!(true)));
     assert_eq!(view["text"], home.read("src/app/harness.toml"));
     assert_eq!(

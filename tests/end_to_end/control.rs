@@ -1,5 +1,6 @@
 //! The control socket and the verbs that use it (CTL-3 to CTL-7).
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -10,7 +11,8 @@ use crate::support::{Home, until};
 
 const SLEEPER: &str = "[harness.sleeper]\ncmd = \"sleep\"\nargs = [\"600\"]\ndescription = \"sleeps\"\n";
 
-fn connect(home: &Home) -> (UnixStream, BufReader<UnixStream>) {
+/// Both ends of a connection to the daemon, which a reader does not wait at for ever.
+pub(crate) fn connect(home: &Home) -> (UnixStream, BufReader<UnixStream>) {
     let stream = UnixStream::connect(home.path(".local/state/harnessd/harnessd.sock")).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
     (stream.try_clone().unwrap(), BufReader::new(stream))
@@ -214,32 +216,60 @@ fn a_miss_lists_the_nearest_names() {
 /// CTL-7: every verb that answers has `--json`, and prints one object then.
 #[test]
 fn every_verb_prints_json() {
-    let mut home = Home::new(&format!("{SLEEPER}[harness.job]\noneshot = true\ncmd = \"true\"\n"));
+    let job = "[harness.job]\noneshot = true\ncmd = \"true\"\nharvest = true\n";
+    let mut home = Home::new(&format!("{SLEEPER}{job}[profile.day]\nharnesses = [\"sleeper\"]\n"));
+    home.write("app/harness.toml", "[harness.web]\ncmd = \"true\"\n");
     home.start_daemon();
     home.ok(&["start", "job", "--wait"]);
     let run = home.runs("job")[0]["id"].as_str().unwrap().to_owned();
-    let verbs: [&[&str]; 16] = [
+    let verbs: &[&[&str]] = &[
         &["list"],
         &["describe", "job"],
         &["start", "sleeper", "--wait"],
         &["restart", "sleeper", "--wait"],
         &["stop", "sleeper", "--wait"],
+        &["use-profile", "day", "--wait"],
+        &["up", "app"],
+        &["ps"],
+        &["down", "app", "--wait"],
         &["reload"],
+        &["reexec"],
         &["status"],
+        &["once", "job"],
         &["validate"],
         &["agents"],
+        &["plan"],
+        &["plan", "job"],
         &["doctor"],
         &["init", "--dry-run"],
         &["skills"],
         &["skills", "job"],
+        &["skills", "sync", "job"],
         &["runs"],
         &["show", &run],
+        &["trajectories"],
+        &["trajectory", &run],
+        &["usage"],
         &["schedule", "next", "@daily"],
+        &["schedule", "set", "job", "@daily"],
+        &["add", "new", "--cmd", "true"],
+        &["set", "new", "tty", "true"],
+        &["unset", "new", "tty"],
+        &["enable", "new"],
+        &["disable", "new"],
+        &["remove", "new"],
+        &["schema", "global"],
+        &["completions", "bash"],
     ];
     for args in verbs {
-        let said = home.ok(&[args, &["--json"]].concat());
+        let said = home.ok(&[*args, &["--json"]].concat());
         assert!(said.json().is_object() && said.err.is_empty(), "{args:?}: {said:?}");
     }
+    // The daemon answers nobody, and a log is lines of an agent's own.
+    let asked: BTreeSet<&str> = verbs.iter().map(|args| args[0]).chain(["run", "logs"]).collect();
+    let command = harnessd::cli::command();
+    let known = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    assert_eq!(asked, known.map(|verb| verb.get_name()).collect());
 }
 
 /// CTL-7: exit statuses: 2 for usage, 3 for no daemon, 1 for what failed; errors go to stderr with help.

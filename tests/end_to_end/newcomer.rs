@@ -34,9 +34,7 @@ impl Newcomer {
 
     /// Runs a verb in a directory of the home.
     fn says(&self, dir: &str, args: &[&str]) -> Said {
-        let output = self.home.command(args).current_dir(format!("{}/{dir}", self.named)).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Said { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+        self.home.within(format!("{}/{dir}", self.named), args)
     }
 
     /// A verb succeeds and says exactly this.

@@ -7,18 +7,11 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, Said, alive, mark, until};
+use crate::support::{Home, alive, mark, until};
 
 /// A resident harness that starts with its project.
 fn server(name: &str, length: &str) -> String {
     format!("[harness.{name}]\ncmd = \"sleep\"\nargs = [\"{length}\"]\nenabled = true\n")
-}
-
-/// Runs a verb in a directory of the home.
-fn within(home: &Home, dir: &str, args: &[&str]) -> Said {
-    let output = home.command(args).current_dir(home.path(dir)).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Said { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 
 fn names(answer: &Value) -> Vec<&str> {
@@ -41,20 +34,20 @@ fn a_project_runs_from_up_to_down_as_it_was_accepted() {
     home.write("src/app/harness.toml", &server("web", "600"));
     home.start_daemon();
     assert!(listed(&home).is_empty(), "a clone starts nothing");
-    let before = within(&home, "src/app", &["ps"]);
+    let before = home.within("src/app", &["ps"]);
     assert!(before.out.starts_with("the project is not up: `harnessd up` registers it"), "{before:?}");
 
-    let up = within(&home, "src/app", &["up", "--json"]).json();
+    let up = home.within("src/app", &["up", "--json"]).json();
     assert_eq!(up["project"]["name"], "app");
     assert_eq!(names(&up), ["app/web"]);
     home.wait_state("app/web", "running");
     let pid = home.pid("app/web");
 
     home.write("src/app/harness.toml", &format!("{}{}", server("web", "601"), server("more", "600")));
-    let ps = within(&home, "src/app", &["ps", "--json"]).json();
+    let ps = home.within("src/app", &["ps", "--json"]).json();
     assert_eq!(ps["harnesses"][0]["changed_since_up"], true);
     assert_eq!(ps["projects"][0]["changed_since_up"], true);
-    let said = within(&home, "src/app", &["ps"]).out;
+    let said = home.within("src/app", &["ps"]).out;
     assert!(said.starts_with("project `app` has changed since `up`: `harnessd up` applies it"), "{said}");
     home.ok(&["reload"]);
     assert_eq!(listed(&home), ["app/web"]);
@@ -64,7 +57,7 @@ fn a_project_runs_from_up_to_down_as_it_was_accepted() {
     home.wait_state("app/web", "running");
     assert_eq!(listed(&home), ["app/web"], "a pulled file is not run by a restart");
 
-    let again = within(&home, "src/app", &["up", "--json"]).json();
+    let again = home.within("src/app", &["up", "--json"]).json();
     assert_eq!(names(&again), ["app/more", "app/web"]);
     home.wait_state("app/more", "running");
     let web = home.harness("app/web");
@@ -93,9 +86,9 @@ fn a_listed_project_follows_its_file() {
     home.wait_state("app/web", "running");
     home.write("src/app/harness.toml", &format!("{}{}", server("web", "600"), server("more", "600")));
     wait_listed(&home, &["app/more", "app/web"]);
-    let up = within(&home, "src/app", &["up", "--json"]).json();
+    let up = home.within("src/app", &["up", "--json"]).json();
     assert_eq!((&up["project"]["listed"], names(&up)), (&json!(true), vec!["app/more", "app/web"]));
-    let refused = within(&home, "src/app", &["down"]);
+    let refused = home.within("src/app", &["down"]);
     assert_eq!(refused.code, 1);
     assert_eq!(
         refused.err,
@@ -169,10 +162,10 @@ fn a_refused_up_changes_nothing() {
     home.write("a/app/harness.toml", &server("web", "600"));
     home.write("b/app/harness.toml", &server("web", "600"));
     home.start_daemon();
-    within(&home, "a/app", &["up"]);
+    home.within("a/app", &["up"]);
     home.wait_state("app/web", "running");
     let pid = home.pid("app/web");
-    let clash = within(&home, "b/app", &["up"]);
+    let clash = home.within("b/app", &["up"]);
     assert_eq!(clash.code, 1);
     let (a, b) = (home.text("a/app"), home.text("b/app"));
     assert_eq!(
@@ -183,7 +176,7 @@ fn a_refused_up_changes_nothing() {
         )
     );
     home.write("a/app/harness.toml", "[harness.web]\ncmd = 1\n[daemon]\n");
-    let broken = within(&home, "a/app", &["up", "--json"]);
+    let broken = home.within("a/app", &["up", "--json"]);
     assert_eq!(broken.code, 1);
     let error: Value = serde_json::from_str(&broken.err).unwrap();
     assert_eq!(error["error"]["code"], "config_invalid");
@@ -209,17 +202,17 @@ fn projects_in_odd_directories_keep_apart() {
     home.start_daemon();
     for dir in ["Mein Projekt", "größe/東京 x"] {
         home.write(format!("{dir}/harness.toml"), &server("web", "600"));
-        let said = within(&home, dir, &["up"]);
+        let said = home.within(dir, &["up"]);
         assert_eq!(said.code, 0, "{said:?}");
     }
     wait_listed(&home, &["mein-projekt/web", "web", "x/web"]);
     for name in ["mein-projekt/web", "web", "x/web"] {
         home.wait_state(name, "running");
     }
-    let ps = within(&home, "größe/東京 x", &["ps", "--json"]).json();
+    let ps = home.within("größe/東京 x", &["ps", "--json"]).json();
     assert_eq!(names(&ps), ["x/web"]);
     assert_eq!(names(&home.ok(&["ps", "--json"]).json()), ["mein-projekt/web", "x/web"]);
-    within(&home, "Mein Projekt", &["stop", "web", "--wait"]);
+    home.within("Mein Projekt", &["stop", "web", "--wait"]);
     assert_eq!(home.harness("mein-projekt/web")["state"], "stopped");
     assert_eq!(home.harness("web")["state"], "running");
     let near = home.harnessd(&["start", "mein-projekt/wep"]);
@@ -246,9 +239,9 @@ fn a_clone_changes_nothing_of_the_daemon() {
     home.write("clone/harness.toml", &text);
     home.start_daemon();
     for verb in [&["list"][..], &["ps"], &["validate"], &["reload"], &["status"], &["runs"]] {
-        within(&home, "clone", verb);
+        home.within("clone", verb);
     }
-    let refused = within(&home, "clone", &["up"]);
+    let refused = home.within("clone", &["up"]);
     assert_eq!(refused.code, 1);
     assert!(
         refused.err.contains("has 2 errors, the first: `[daemon]` may stand in the global file only"),
@@ -340,9 +333,9 @@ fn links_lead_where_they_should() {
     home.start_daemon();
     wait_listed(&home, &["app/web", "one", "two"]);
     // The caller's own directory has no links in it: it is the same project.
-    let up = within(&home, "src/app", &["up", "--json"]).json();
+    let up = home.within("src/app", &["up", "--json"]).json();
     assert_eq!(up["project"]["listed"], true);
-    assert_eq!(names(&within(&home, "src/app", &["ps", "--json"]).json()), ["app/web"]);
+    assert_eq!(names(&home.within("src/app", &["ps", "--json"]).json()), ["app/web"]);
     home.write("dotfiles/new", &server("three", "600"));
     fs::rename(home.path("dotfiles/new"), home.path("dotfiles/harness.toml")).unwrap();
     wait_listed(&home, &["three", "two"]);
@@ -355,7 +348,7 @@ fn a_reexecution_takes_projects_along() {
     home.write("listed/harness.toml", &server("web", "600"));
     home.write("app/harness.toml", &server("web", "600"));
     home.start_daemon();
-    within(&home, "app", &["up"]);
+    home.within("app", &["up"]);
     let pids = ["app/web", "listed/web"].map(|name| {
         home.wait_state(name, "running");
         home.pid(name)
@@ -363,7 +356,7 @@ fn a_reexecution_takes_projects_along() {
     home.write("app/harness.toml", "[harness.web\n");
     home.ok(&["reexec"]);
     assert_eq!(["app/web", "listed/web"].map(|name| home.pid(name)), pids);
-    let ps = within(&home, "app", &["ps", "--json"]).json();
+    let ps = home.within("app", &["ps", "--json"]).json();
     assert_eq!(ps["projects"][0]["changed_since_up"], true);
     home.write("listed/harness.toml", "[harness.web\n");
     let refused = home.harnessd(&["reexec"]);

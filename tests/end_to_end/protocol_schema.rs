@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::checker::misfits;
+use crate::control::connect;
 use crate::support::Home;
 
 const FLEET: &str = r#"
@@ -36,9 +36,8 @@ struct Line {
 
 impl Line {
     fn open(home: &Home, schema: &Value) -> Self {
-        let to = UnixStream::connect(home.path(".local/state/harnessd/harnessd.sock")).unwrap();
-        to.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        Self { from: BufReader::new(to.try_clone().unwrap()), to, schema: schema.clone() }
+        let (to, from) = connect(home);
+        Self { to, from, schema: schema.clone() }
     }
 
     /// The next line of the daemon.

@@ -1,4 +1,4 @@
-//! CTL-5, CTL-9, CTL-12: what the verbs that look around tell of projects, and to whose terminal.
+//! CTL-5, CTL-7, CTL-9: what the verbs that look around tell of projects, and to whose terminal.
 
 use std::fs;
 
@@ -7,13 +7,6 @@ use serde_json::Value;
 use crate::support::{Home, Said};
 
 const SLEEPER: &str = "cmd = \"sleep\"\nargs = [\"600\"]\n";
-
-/// Runs a verb in a directory of the home.
-fn within(home: &Home, dir: &str, args: &[&str]) -> Said {
-    let output = home.command(args).current_dir(home.path(dir)).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Said { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
-}
 
 /// The findings of a section: `LEVEL TEXT`.
 fn findings(said: &Said, section: &str) -> Vec<String> {
@@ -34,7 +27,7 @@ fn doctor_looks_at_projects_and_at_what_the_files_are_now() {
     home.write("src/listed/harness.toml", "[harness.a]\ncmd = \"sleep\"\n");
     home.write("src/app/harness.toml", "[harness.web]\ncmd = \"no-such-program\"\n");
     home.start_daemon();
-    assert_eq!(within(&home, "src/app", &["up"]).code, 0);
+    assert_eq!(home.within("src/app", &["up"]).code, 0);
     home.write("src/app/harness.toml", "[harness.web]\ncmd = \"other\"\n");
     home.write("src/listed/harness.toml", "[harness.a]\ncmd = \"sleep\"\ncolour = 1\n");
     fs::remove_file(home.path(".config/harnessd/harness.d/10.toml")).unwrap();
@@ -68,7 +61,7 @@ fn doctor_looks_at_projects_and_at_what_the_files_are_now() {
     assert_eq!(findings(&said, "projects"), projects("error", "nothing of it"));
     // In its directory a project counts as its file is.
     home.write("src/app/harness.toml", "[harness.web]\ncmd = \"sleep\"\n[harness.more]\ncmd = \"sleep\"\n");
-    let said = within(&home, "src/app", &["doctor", "--json"]);
+    let said = home.within("src/app", &["doctor", "--json"]);
     assert_eq!(findings(&said, "harnesses"), ["ok 2 of 2 have their program"]);
 }
 
@@ -79,7 +72,7 @@ fn plan_and_sync_find_projects_elsewhere() {
     home.write("src/listed/harness.toml", &format!("[harness.a]\n{SLEEPER}"));
     home.write("src/app/harness.toml", &format!("[harness.web]\n{SLEEPER}"));
     home.start_daemon();
-    assert_eq!(within(&home, "src/app", &["up"]).code, 0);
+    assert_eq!(home.within("src/app", &["up"]).code, 0);
     home.stop_daemon();
     for name in ["listed/a", "app/web"] {
         assert_eq!(home.ok(&["plan", name, "--json"]).json()["harness"], name);
@@ -114,15 +107,15 @@ fn nothing_of_a_project_steers_a_terminal() {
         &["status", "--socket", "\u{1b}[31m"],
     ];
     for verb in verbs {
-        let said = within(&home, dir, verb);
+        let said = home.within(dir, verb);
         let steers = |text: &str| text.contains(['\u{1b}', '\u{202e}']);
         assert!(!steers(&said.out) && !steers(&said.err), "{verb:?}: {said:?}");
     }
-    let said = within(&home, dir, &["describe", "a"]).out;
+    let said = home.within(dir, &["describe", "a"]).out;
     assert!(said.contains("\\u{1b}[2J \\u{202e} x"), "{said}");
 }
 
-/// CTL-9: of a place that systemd or the session has chosen it is said by which variable.
+/// CTL-9, CFG-6: of a place that systemd or the session has chosen it is said by which variable.
 #[test]
 fn doctor_names_the_variable_that_chose_a_place() {
     let mut home = Home::new("");

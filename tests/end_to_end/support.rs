@@ -194,6 +194,12 @@ impl Home {
         Said::of(&self.command(args).output().unwrap())
     }
 
+    /// Runs a verb in a directory of the home.
+    #[track_caller]
+    pub(crate) fn within(&self, dir: impl AsRef<Path>, args: &[&str]) -> Said {
+        Said::of(&self.command(args).current_dir(self.path(dir)).output().unwrap())
+    }
+
     /// Runs a verb that must succeed.
     #[track_caller]
     pub(crate) fn ok(&self, args: &[&str]) -> Said {
@@ -248,17 +254,20 @@ impl Home {
     /// One harness as `list --json` shows it.
     #[track_caller]
     pub(crate) fn harness(&self, name: &str) -> Value {
-        let list = self.ok(&["list", "--json"]).json();
-        let found = list["harnesses"].as_array().unwrap().iter().find(|one| one["name"] == name);
-        found.unwrap_or_else(|| panic!("no harness {name}: {list}")).clone()
+        self.listed(name).unwrap_or_else(|| panic!("no harness {name}: {}", self.ok(&["list"]).out))
     }
 
-    /// Waits until a harness is in a state.
+    #[track_caller]
+    fn listed(&self, name: &str) -> Option<Value> {
+        let list = self.ok(&["list", "--json"]).json();
+        list["harnesses"].as_array().unwrap().iter().find(|one| one["name"] == name).cloned()
+    }
+
+    /// Waits until a harness is there and in a state: a file that was just written is noticed some time later.
     #[track_caller]
     pub(crate) fn wait_state(&self, name: &str, state: &str) -> Value {
         until(&format!("{name} is {state}; {:?}", self.path("")), || {
-            let harness = self.harness(name);
-            (harness["state"] == state).then_some(harness)
+            self.listed(name).filter(|harness| harness["state"] == state)
         })
     }
 

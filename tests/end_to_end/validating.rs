@@ -91,9 +91,8 @@ fn validate_prints_sarif() {
 fn a_file_named_relatively_belongs_to_its_directory() {
     let home = Home::new("");
     home.write("Web App/harness.toml", WRONG);
-    let mut command = home.command(&["validate", "--format", "json", "harness.toml"]);
-    let output = command.current_dir(home.path("Web App")).output().unwrap();
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = home.within("Web App", &["validate", "--format", "json", "harness.toml"]);
+    let found: Value = serde_json::from_str(&said.out).unwrap();
     let one = &found["diagnostics"][0];
     assert_eq!((&one["harness"], &one["file"]), (&json!("web-app/a"), &json!("harness.toml")));
 }

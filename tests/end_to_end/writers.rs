@@ -112,7 +112,7 @@ fn an_invalid_result_is_refused_with_located_errors() {
         (&["set", "a", "promt", "x"], "unknown_key", "promt = \"x\""),
         (&["set", "a", "timeout", "5m"], "needs_oneshot", "timeout = \"5m\""),
         (&["set", "a", "tty", "maybe"], "wrong_type", "tty = \"maybe\""),
-        (&["add", "Bad.Name", "--cmd", "true"], "", ""),
+        (&["add", "Bad.Name", "--cmd", "true"], "is no harness name", "Bad.Name"),
         (&["unset", "a", "cmd"], "missing_command", "[harness.a]"),
     ];
     for (args, code, line) in cases {
@@ -139,7 +139,8 @@ fn an_invalid_result_is_refused_with_located_errors() {
     assert!(said.code == 1 && said.err.contains("harnessd::config::syntax"), "{said:?}");
 }
 
-/// WRT-3: what one file says about another counts: a name that a second file declares is refused there.
+/// WRT-1, CTL-6: a name that is taken, a key that is not there and a name that nothing has are refused, each in its
+/// words.
 #[test]
 fn what_is_not_there_or_there_already_is_said() {
     let home = Home::new("[harness.a]\ncmd = \"true\"\n");
@@ -232,21 +233,20 @@ fn inside_a_project_its_own_file_is_edited() {
     home.write("src/web/harness.toml", "[harness.a]\ncmd = \"true\"\n");
     let project = home.text("src/my app/harness.toml");
     let inside = |args: &[&str]| {
-        let output = home.command(args).current_dir(home.path("src/my app")).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        let said = home.within("src/my app", args);
+        (said.code, said.out, said.err)
     };
-    let done = |file: &str| (Some(0), format!("{file}: written\n"), String::new());
+    let done = |file: &str| (0, format!("{file}: written\n"), String::new());
     assert_eq!(inside(&["set", "a", "tty", "true"]), done(&project));
     assert_eq!(inside(&["set", "app/a", "harvest", "true"]), done(&project));
     assert_eq!(inside(&["add", "b", "--cmd", "true"]), done(&project));
     assert_eq!(inside(&["--global", "set", "a", "tty", "true"]), done(&home.text(FILE)));
     let (code, _, error) = inside(&["set", "web/a", "tty", "true"]);
-    assert!(code == Some(1) && error.starts_with("error: no harness is named `web/a`\n"), "{error}");
+    assert!(code == 1 && error.starts_with("error: no harness is named `web/a`\n"), "{error}");
     let named = home.text("src/my app/../web/harness.toml");
     assert_eq!(inside(&["set", "web/a", "tty", "true", "--file", "../web/harness.toml"]), done(&named));
     let (code, _, error) = inside(&["set", "a", "mcp_allow", "[\"read\"]"]);
-    assert!(code == Some(1) && error.contains("mcp_allow"), "{error}");
+    assert!(code == 1 && error.contains("mcp_allow"), "{error}");
     assert_eq!(
         home.read("src/my app/harness.toml"),
         "[project]\nname = \"app\"\n\n[harness.a]\ncmd = \"true\"\ntty = true\nharvest = true\n\n[harness.b]\ncmd = \"true\"\n"

@@ -81,7 +81,8 @@ impl Checker<'_> {
                 found.push(format!("{at}: {value} is against {word} {asked}"));
             }
         }
-        if words.contains_key("properties") && !words.contains_key("additionalProperties") {
+        let names_keys = words.contains_key("properties") || words.contains_key("patternProperties");
+        if names_keys && !words.contains_key("additionalProperties") {
             self.properties(words, value, at, found);
         }
     }
@@ -126,7 +127,7 @@ fn is_a(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// The checker can refuse.
+/// CFG-11: the checker can refuse.
 #[test]
 fn what_does_not_fit_is_found() {
     let schema = serde_json::json!({

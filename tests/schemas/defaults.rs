@@ -76,6 +76,12 @@ fn the_defaults_of_other_tables_are_true() {
     };
     assert_eq!(notify(&lines(&global, "Notify")), notify(""));
 
+    let profile = |lines: &str| {
+        let text = format!("[profile.a]\n{lines}");
+        read(FileKind::Global, &text).configuration.unwrap().profiles
+    };
+    assert_eq!(profile(&lines(&global, "Profile")), profile(""));
+
     let project = |lines: &str| {
         let text = format!("[project]\n{lines}[harness.a]\ncmd = \"true\"\n");
         let configuration = read(FileKind::Project, &text).configuration.unwrap();

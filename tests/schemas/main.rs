@@ -17,8 +17,9 @@ use toml_edit::{Item, TableLike};
 use uncommented::uncommented;
 
 /// The folders of samples, and the names of the files in them.
-const FILES: [(&str, FileKind); 3] = [
+const FILES: [(&str, FileKind); 4] = [
     ("harness.toml", FileKind::Global),
+    ("drop-in.toml", FileKind::Global),
     ("project.toml", FileKind::Project),
     ("other.toml", FileKind::Project),
 ];
@@ -102,6 +103,7 @@ fn samples_of_wrong_forms_do_not_fit() {
         // In the expectations a file stands where it would lie.
         let place = match name {
             "harness.toml" => "/home/u/.config/harnessd/harness.toml:",
+            "drop-in.toml" => "/home/u/.config/harnessd/harness.d/10.toml:",
             "project.toml" => "/home/u/src/app/harness.toml:",
             _ => "/home/u/app/harness.toml:",
         };
@@ -174,6 +176,7 @@ fn whatever_is_accepted_fits() {
         ("Harness", "[defaults]\n", TableKind::Harness),
         ("Daemon", "[daemon]\n", TableKind::Daemon),
         ("Notify", "[notify]\ncommand = \"true\"\n", TableKind::Notify),
+        ("Profile", "[profile.a]\n", TableKind::Profile),
     ];
     let schema = schema(FileKind::Global);
     let mut accepted = 0;

@@ -20,7 +20,7 @@ fn crowded(format: Format, path: &str, session: &str, table: &str) -> (Store, Va
     (store, message)
 }
 
-/// The texts that were said, once each.
+/// The texts that were said, as often as they were told.
 fn said(events: &[Event]) -> Vec<String> {
     let text = |event: &Event| match &event.what {
         What::User { text } => Some(text.clone()),

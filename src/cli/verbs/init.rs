@@ -41,7 +41,7 @@ pub(in crate::cli) fn perform(
         return Ok(ExitCode::SUCCESS);
     }
     if !args.dry_run {
-        rewrite(&file, None, text.as_bytes()).map_err(|cause| refused(kind, file.as_str(), &cause))?;
+        rewrite(&file, None, text.as_bytes()).map_err(|cause| refused(kind, &file, &cause))?;
     }
     let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
     if out.is_json() {

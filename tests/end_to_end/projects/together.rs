@@ -1,12 +1,11 @@
 //! What one project, one request or one reading means to others (CFG-5, CFG-10).
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::io::{BufRead, Write};
 
 use serde_json::{Value, json};
 
-use super::{listed, server, wait_listed, within};
+use super::{listed, server, wait_listed};
+use crate::control::connect;
 use crate::support::Home;
 
 /// CFG-10, CFG-3: a project that takes the name of another one is refused alone: the other is neither blamed nor
@@ -63,7 +62,7 @@ fn up_and_down_count_in_their_order() {
     let mut home = Home::new("");
     home.write("app/harness.toml", &server("web", "600"));
     home.start_daemon();
-    within(&home, "app", &["up"]);
+    home.within("app", &["up"]);
     let file = home.path("app/harness.toml").canonicalize().unwrap();
     let file = file.to_str().unwrap();
     let up = json!({"op": "up", "file": file});
@@ -75,7 +74,7 @@ fn up_and_down_count_in_their_order() {
         (vec![&reload, &up, &down], vec![]),
     ] {
         if listed(&home).is_empty() {
-            within(&home, "app", &["up"]);
+            home.within("app", &["up"]);
         }
         home.wait_state("app/web", "running");
         let told = at_once(&home, &asked);
@@ -114,8 +113,7 @@ fn projects_that_come_at_once_are_each_answered() {
 
 /// Sends requests together; the replies in the order of the requests.
 fn at_once(home: &Home, requests: &[&Value]) -> Vec<Value> {
-    let mut to = UnixStream::connect(home.path(".local/state/harnessd/harnessd.sock")).unwrap();
-    to.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let (mut to, from) = connect(home);
     let mut text = json!({"id": 0, "op": "hello", "protocol": 1, "version": "test"}).to_string();
     for (id, request) in (1..).zip(requests) {
         let mut request = Value::clone(request);
@@ -123,7 +121,7 @@ fn at_once(home: &Home, requests: &[&Value]) -> Vec<Value> {
         text.push_str(&format!("\n{request}"));
     }
     to.write_all(format!("{text}\n").as_bytes()).unwrap();
-    let lines = BufReader::new(to).lines().take(requests.len() + 1);
+    let lines = from.lines().take(requests.len() + 1);
     let mut replies: Vec<Value> = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     replies.sort_by_key(|reply| reply["id"].as_u64());
     replies.split_off(1)
@@ -139,7 +137,7 @@ fn a_plan_of_all_is_the_daemons_for_projects_elsewhere() {
     home.start_daemon();
     home.ok(&["up", &home.text("src/app")]);
     let planned = |dir: &str| {
-        let plans = within(&home, dir, &["plan", "--json"]).json();
+        let plans = home.within(dir, &["plan", "--json"]).json();
         let one = |plan: &Value| (plan["harness"].clone(), plan["made_by"].clone());
         plans["plans"].as_array().unwrap().iter().map(one).collect::<Vec<_>>()
     };
