@@ -13,6 +13,7 @@ use crate::cli::output::Output;
 use crate::config::{Configuration, Harness};
 use crate::host::{clock, entropy};
 use crate::launch::{Chosen, draft, plan};
+use crate::loader::project_name;
 use crate::store::{Remembered, Store};
 use crate::supervisor::upcoming;
 use crate::wire::{
@@ -70,12 +71,11 @@ fn all(context: &Context) -> Result<Vec<PlanView>, Failure> {
         Err(Failure::Said(ErrorBody { code: ErrorCode::NoDaemon, .. })) => None,
         Err(failure) => return Err(failure),
     };
-    let enclosing = context.selection.project.is_some().then(|| context.standing()).transpose()?;
-    let is_up = matches!(enclosing, Some(Standing::Up { .. }));
+    let elsewhere = project_elsewhere(context)?;
     let mut plans = Vec::new();
     for (name, harness) in &configuration.harnesses {
-        // What the daemon has by the name of a project that is not up is another project's.
-        let client = client.as_mut().filter(|_| is_up || name.project().is_none());
+        let is_asked = elsewhere.is_none() || name.project() != elsewhere.as_deref();
+        let client = client.as_mut().filter(|_| is_asked);
         let asked = client.map(|client| client.call(Op::Plan { name: name.to_string() }));
         plans.push(match asked.transpose() {
             Ok(Some(answer)) => read(answer)?,
@@ -89,6 +89,16 @@ fn all(context: &Context) -> Result<Vec<PlanView>, Failure> {
         });
     }
     Ok(plans)
+}
+
+/// The name of the enclosing project, unless the daemon has this one by it: what it has so is another project's.
+fn project_elsewhere(context: &Context) -> Result<Option<String>, Failure> {
+    let Some(file) = &context.selection.project else { return Ok(None) };
+    let name = project_name(file).ok();
+    Ok(match context.standing()? {
+        Standing::Up { project } => name.filter(|name| *name != project),
+        Standing::Unasked | Standing::Down | Standing::Displaced { .. } => name,
+    })
 }
 
 /// What an earlier daemon left: an interval has its phase from there.

@@ -128,3 +128,25 @@ fn at_once(home: &Home, requests: &[&Value]) -> Vec<Value> {
     replies.sort_by_key(|reply| reply["id"].as_u64());
     replies.split_off(1)
 }
+
+/// RUN-6: a plan of all is the daemon's for each harness that the daemon has, wherever it is asked for; what it has by
+/// the name of a second checkout is not that checkout's.
+#[test]
+fn a_plan_of_all_is_the_daemons_for_each_project_that_is_up() {
+    let mut home = Home::new("[harness.free]\ncmd = \"true\"\n");
+    for (dir, length) in [("app", "600"), ("lib", "601"), ("copy/app", "602")] {
+        home.write(&format!("{dir}/harness.toml"), &server("web", length));
+    }
+    home.start_daemon();
+    within(&home, "app", &["up"]);
+    within(&home, "lib", &["up"]);
+    let planned = |dir: &str| {
+        let plans = within(&home, dir, &["plan", "--json"]).json()["plans"].clone();
+        let one = |plan: &Value| json!([plan["harness"], plan["made_by"], plan["command"][1]]);
+        plans.as_array().unwrap().iter().map(one).collect::<Value>()
+    };
+    let (lib, free) = (json!(["lib/web", "daemon", "601"]), json!(["free", "daemon", null]));
+    let up = json!([["app/web", "daemon", "600"], free, lib]);
+    assert_eq!([planned(""), planned("app")], [up.clone(), up]);
+    assert_eq!(planned("copy/app"), json!([["app/web", "caller", "602"], free, lib]));
+}
