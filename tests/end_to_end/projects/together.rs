@@ -135,7 +135,7 @@ fn at_once(home: &Home, requests: &[&Value]) -> Vec<Value> {
 fn a_plan_of_all_is_the_daemons_for_each_project_that_is_up() {
     let mut home = Home::new("[harness.free]\ncmd = \"true\"\n");
     for (dir, length) in [("app", "600"), ("lib", "601"), ("copy/app", "602")] {
-        home.write(&format!("{dir}/harness.toml"), &server("web", length));
+        home.write(format!("{dir}/harness.toml"), &server("web", length));
     }
     home.start_daemon();
     within(&home, "app", &["up"]);
