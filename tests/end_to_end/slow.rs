@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 
@@ -58,6 +59,7 @@ fn slow_questions_hold_up_no_start() {
     home.ok(&["skills", "sync", "slow0"]);
     let lock = hold(&home);
     let mut stream = UnixStream::connect(home.path(".local/state/harnessd/harnessd.sock")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut from = BufReader::new(stream.try_clone().unwrap());
     let mut line = String::new();
     stream.write_all(b"{\"id\":1,\"op\":\"hello\",\"protocol\":1,\"version\":\"test\"}\n").unwrap();

@@ -166,6 +166,27 @@ fn the_place_of_a_file_decides_what_it_may_hold() {
     assert!(linked.contains("drop_in_only"), "it is no project's file: {linked}");
 }
 
+/// CFG-9, CFG-2: where `--config` names the global file of a repository, what lies in its `harness.d` is checked as a
+/// drop-in beside it, as the page on pre-commit has it.
+#[test]
+fn the_files_of_a_repository_are_judged_as_they_lie() {
+    let home = Home::new("");
+    let adapter = "[adapter.mine]\ncommands = [\"mine\"]\noneshot = { argument = [\"{prompt}\"] }\n";
+    home.write("dotfiles/harness.toml", &format!("{adapter}[harness.a]\ncmd = \"true\"\n"));
+    let validate = |drop_in: &str| {
+        home.write("dotfiles/harness.d/more.toml", drop_in);
+        let files = ["dotfiles/harness.toml", "dotfiles/harness.d/more.toml"];
+        let args = ["validate", "--format", "short", "--config", files[0], files[0], files[1]];
+        home.harnessd(&args).out
+    };
+    assert_eq!(validate("[harness.b]\nagent = \"mine\"\n"), "");
+    let refused = "dotfiles/harness.d/more.toml:1:1: harnessd::config::";
+    let not_here = format!("{refused}drop_in_only: `[defaults]` may not stand in a drop-in\n");
+    assert_eq!(validate("[defaults]\nmodel = \"x\"\n"), not_here);
+    let twice = format!("{refused}duplicate_harness: harness `a` is declared in two files\n");
+    assert_eq!(validate("[harness.a]\ncmd = \"true\"\n"), twice);
+}
+
 /// CFG-9, ADP-2: an adapter of the selected global file is known to a project's file that is judged alone.
 #[test]
 fn a_users_adapter_is_known_to_every_file() {

@@ -12,7 +12,7 @@ use crate::config::{Key, TableKind, known_keys};
 const VALUES: &str = "A VALUE is read as TOML where the key takes a switch, a number, a list or a table and the \
 VALUE is one (`true`, `40`, `[\"-c\", \"date\"]`, `{ RUST_LOG = \"info\" }`). Anything else is the text itself: no quotes \
 are needed, none are taken off, and `~` and relative paths are written as given. A VALUE that begins with `-` \
-stands behind `--` or `=`.";
+stands behind `--`, and that of a flag behind `=`.";
 
 /// What every writer takes.
 #[derive(Debug, Args)]

@@ -127,23 +127,26 @@ fn at_once(home: &Home, requests: &[&Value]) -> Vec<Value> {
     replies.split_off(1)
 }
 
-/// RUN-6, CTL-6: the plan of all harnesses is the daemon's for what it runs, projects elsewhere included; a project
-/// that is not up is planned by its file, wherever the plan is asked for.
+/// RUN-6: a plan of all is the daemon's for each harness that the daemon has, wherever it is asked for; what it has by
+/// the name of a second checkout is not that checkout's.
 #[test]
-fn a_plan_of_all_is_the_daemons_for_projects_elsewhere() {
-    let mut home = Home::new(&server("tick", "600"));
-    home.write("src/app/harness.toml", &server("web", "600"));
-    home.write("src/other/harness.toml", &server("web", "600"));
+fn a_plan_of_all_is_the_daemons_for_each_project_that_is_up() {
+    let mut home = Home::new("[harness.free]\ncmd = \"true\"\n");
+    for (dir, length) in [("app", "600"), ("lib", "601"), ("copy/app", "602"), ("down", "603")] {
+        home.write(format!("{dir}/harness.toml"), &server("web", length));
+    }
     home.start_daemon();
-    home.ok(&["up", &home.text("src/app")]);
+    home.within("app", &["up"]);
+    home.within("lib", &["up"]);
     let planned = |dir: &str| {
-        let plans = home.within(dir, &["plan", "--json"]).json();
-        let one = |plan: &Value| (plan["harness"].clone(), plan["made_by"].clone());
-        plans["plans"].as_array().unwrap().iter().map(one).collect::<Vec<_>>()
+        let plans = home.within(dir, &["plan", "--json"]).json()["plans"].clone();
+        let one = |plan: &Value| json!([plan["harness"], plan["made_by"], plan["command"][1]]);
+        plans.as_array().unwrap().iter().map(one).collect::<Value>()
     };
-    let by = |name: &str, planner: &str| (json!(name), json!(planner));
-    let (web, tick) = (by("app/web", "daemon"), by("tick", "daemon"));
-    assert_eq!(planned("src"), [web.clone(), tick.clone()]);
-    assert_eq!(planned("src/app"), [web.clone(), tick.clone()]);
-    assert_eq!(planned("src/other"), [web, by("other/web", "caller"), tick]);
+    let (lib, free) = (json!(["lib/web", "daemon", "601"]), json!(["free", "daemon", null]));
+    let up = json!([["app/web", "daemon", "600"], free, lib]);
+    assert_eq!([planned(""), planned("app")], [up.clone(), up]);
+    assert_eq!(planned("copy/app"), json!([["app/web", "caller", "602"], free, lib]));
+    let (app, down) = (json!(["app/web", "daemon", "600"]), json!(["down/web", "caller", "603"]));
+    assert_eq!(planned("down"), json!([app, down, free, lib]));
 }
