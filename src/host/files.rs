@@ -120,23 +120,26 @@ pub(in crate::host) fn regular(kind: FileType) -> Result<(), ReadProblem> {
 /// What the system says; the old file then stands.
 pub fn atomic_write(path: &Utf8Path, contents: &[u8], mode: u32) -> io::Result<()> {
     // The umask does not count.
-    replace_by(path, contents, mode, |file| file.set_permissions(Permissions::from_mode(mode)))
+    let prepare = |file: &File| file.set_permissions(Permissions::from_mode(mode));
+    put_by(path, contents, mode, prepare, |from, to| std::fs::rename(from, to))
 }
 
-/// Replaces `path` by a file with these contents, which is made with `mode`, as far as the umask leaves it, and
-/// which `prepare` then gives its mode and owner. Whoever may open it before can read what is written after.
-fn replace_by<E: From<io::Error>>(
+/// Puts a file with these contents at `path` by `place`, from a name beside it. It is made with `mode`, as far as the
+/// umask leaves it, and `prepare` then gives it its mode and owner. Whoever may open it before can read what is
+/// written after.
+fn put_by<E: From<io::Error>>(
     path: &Utf8Path,
     contents: &[u8],
     mode: u32,
     prepare: impl FnOnce(&File) -> Result<(), E>,
+    place: impl FnOnce(&Utf8Path, &Utf8Path) -> io::Result<()>,
 ) -> Result<(), E> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let directory = path.parent().filter(|one| !one.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let beside = directory.join(format!(".{name}.{}.{number}.tmp", std::process::id()));
-    let written = write_and_rename(&beside, path, contents, mode, prepare);
+    let written = write(&beside, contents, mode, prepare).and_then(|()| Ok(place(&beside, path)?));
     if written.is_err() {
         // The error that is returned matters more than what stays behind.
         let _ = std::fs::remove_file(&beside);
@@ -145,9 +148,8 @@ fn replace_by<E: From<io::Error>>(
     Ok(File::open(directory)?.sync_all()?)
 }
 
-fn write_and_rename<E: From<io::Error>>(
+fn write<E: From<io::Error>>(
     beside: &Utf8Path,
-    path: &Utf8Path,
     contents: &[u8],
     mode: u32,
     prepare: impl FnOnce(&File) -> Result<(), E>,
@@ -155,8 +157,17 @@ fn write_and_rename<E: From<io::Error>>(
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(beside)?;
     prepare(&file)?;
     file.write_all(contents)?;
-    file.sync_all()?;
-    Ok(std::fs::rename(beside, path)?)
+    Ok(file.sync_all()?)
+}
+
+/// Gives a file a name that nobody has, a link to nowhere included.
+fn rename_new(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    match std::fs::hard_link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // A file system without links: what comes in this very moment is lost.
+        Err(_) => std::fs::rename(from, to),
+    }
 }
 
 /// Replaces `path` by these contents unless it holds them already; its directory is made if need be.

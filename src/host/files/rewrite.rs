@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use nix::unistd::{AccessFlags, access};
 use thiserror::Error;
 
-use super::{ReadProblem, read_config, replace_by};
+use super::{ReadProblem, put_by, read_config, rename_new};
 use crate::host::cause;
 use crate::host::flock::{Flock, Wait, reason};
 
@@ -60,18 +60,22 @@ pub fn rewrite(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Result<(
         return Err(RewriteError::Changed);
     }
     if found.is_none() {
-        return replace_by(&target, after, 0o644, |_| Ok(()));
+        return put_by(&target, after, 0o644, |_| Ok(()), rename_new).map_err(|error| match error {
+            RewriteError::Io(cause) if cause.kind() == ErrorKind::AlreadyExists => RewriteError::Changed,
+            other => other,
+        });
     }
     access(target.as_std_path(), AccessFlags::W_OK).map_err(|_| RewriteError::ReadOnly)?;
     let old = target.metadata()?;
     // Nobody else reads it before it has the mode of the old one: that may be a file with keys.
-    replace_by(&target, after, 0o600, |file| {
+    let prepare = |file: &File| {
         let new = file.metadata()?;
         if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
             fchown(file, Some(old.uid()), Some(old.gid())).map_err(RewriteError::Owner)?;
         }
         Ok(file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?)
-    })
+    };
+    put_by(&target, after, 0o600, prepare, |from, to| std::fs::rename(from, to))
 }
 
 /// The file that a name leads to. A link that leads to nothing is no place for a new file.

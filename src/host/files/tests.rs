@@ -1,6 +1,8 @@
 //! Files as users leave them.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
@@ -10,7 +12,7 @@ use nix::unistd::mkfifo;
 
 use super::{
     EnvFileState, LARGEST_CONFIG, PromptFileState, atomic_write, env_file_state, parse_env_file, physical,
-    private_directory, prompt_file_state, read_config, read_env_file, read_prompt, replace_by,
+    private_directory, prompt_file_state, put_by, read_config, read_env_file, read_prompt, rename_new,
 };
 
 fn base(directory: &tempfile::TempDir) -> Utf8PathBuf {
@@ -169,8 +171,29 @@ fn a_private_file_is_never_open_to_others() {
         first = Some(file.metadata()?.permissions().mode() & 0o777);
         Ok::<_, std::io::Error>(())
     };
-    replace_by(&path, b"x", 0o600, look).unwrap();
+    put_by(&path, b"x", 0o600, look, |from, to| fs::rename(from, to)).unwrap();
     assert_eq!(first, Some(0o600));
+}
+
+/// WRT-4: a file that comes between the look and the writing of a new one is not written over, and neither is a
+/// link to nowhere.
+#[test]
+fn a_name_that_somebody_has_got_meanwhile_is_left_to_him() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = base(&directory);
+    fs::write(base.join("theirs"), "theirs").unwrap();
+    symlink("nowhere", base.join("link")).unwrap();
+    for name in ["theirs", "link"] {
+        let put = put_by(&base.join(name), b"ours", 0o644, |_| Ok(()), rename_new);
+        assert_eq!(put.map_err(|error: std::io::Error| error.kind()), Err(ErrorKind::AlreadyExists));
+    }
+    put_by(&base.join("new"), b"ours", 0o644, |_| Ok::<_, std::io::Error>(()), rename_new).unwrap();
+    let names = super::names(&base).unwrap();
+    assert_eq!(BTreeSet::from_iter(names.iter().map(String::as_str)), ["link", "new", "theirs"].into());
+    assert_eq!(
+        (fs::read(base.join("theirs")).unwrap(), fs::read(base.join("new")).unwrap()),
+        (b"theirs".into(), b"ours".into())
+    );
 }
 
 /// CTL-3: the directory is for its owner alone, though it was there before.
