@@ -19,7 +19,7 @@ use super::model::{Harness, Profile};
 use super::neighbours::Declaration;
 use super::raw::RawProfile;
 use super::scope::Scope;
-use crate::base::{Diagnostic, HarnessName, Place, is_name, nearest, quoted};
+use crate::base::{Diagnostic, HarnessName, NAME_RULE, Place, is_name, nearest, quoted};
 
 /// What profiles may name.
 pub(super) struct Members<'a> {
@@ -60,10 +60,7 @@ fn profile(file: &File, name: &str, members: &Members<'_>) -> (Profile, Vec<Diag
     let mut found = Vec::new();
     if !is_name(name) {
         let message = format!("`{}` is no name for a profile", quoted(name));
-        found.push(
-            Diagnostic::error(BAD_NAME, file.key(&path), message)
-                .help("a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit"),
-        );
+        found.push(Diagnostic::error(BAD_NAME, file.key(&path), message).help(NAME_RULE));
     }
     let Some(table) = file.table(&path) else {
         found.extend(file.node(&path).map(|node| not_a_table(file, &path, node.kind())));

@@ -22,7 +22,7 @@ use super::layers::{dict_of, extract};
 use super::model::Project;
 use super::raw::RawProject;
 use crate::adapter::Registry;
-use crate::base::{Diagnostic, is_name, nearest, quoted};
+use crate::base::{Diagnostic, NAME_RULE, is_name, nearest, quoted};
 
 const BOTH: [&str; 2] = ["defaults", "harness"];
 /// Every table that some file may hold.
@@ -140,10 +140,7 @@ pub(super) fn project(file: &File) -> (Project, Vec<Diagnostic>) {
         Some(name) => {
             let message = format!("`{}` is no name for a project", quoted(&name));
             project.name = sanitise(&name);
-            let help = format!(
-                "a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit, for example `{}`",
-                project.name
-            );
+            let help = format!("{NAME_RULE}, for example `{}`", project.name);
             found.push(Diagnostic::error(BAD_NAME, file.value(&["project", "name"]), message).help(help));
         }
         None => {}
