@@ -181,8 +181,8 @@ pub fn rehearse(
     text: &str,
     home: &Utf8Path,
 ) -> Loaded {
-    let mut others = selection.present();
-    others.retain(|(other, known)| *known != FileKind::Project && !files::same_file(other, file));
+    let mut others = selection.unit();
+    others.retain(|(other, _)| !files::same_file(other, file));
     // What cannot be read of the others is told when they are looked at.
     let (mut inputs, _) = inputs(&others);
     let first = if kind == FileKind::Global { 0 } else { inputs.len() };

@@ -195,13 +195,13 @@ fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap
     watched.extend(candidates.iter().map(|one| one.state.file.clone()));
     let mut projects = Projects { before: in_force.projects, ..Projects::default() };
     if !candidates.is_empty() {
-        let above: Vec<Input> = global.iter().flat_map(|global| global.inputs.clone()).collect();
+        let above = global.as_ref().map_or(&[][..], |global| &global.inputs);
         let projects_too = candidates.iter().filter_map(Candidate::input);
         let inputs: Vec<Input> = above.iter().cloned().chain(projects_too).collect();
         let mut together = check(&inputs, home);
         if global_accepted {
             // What it says of projects can be judged only beside them.
-            let own = |one: &&Diagnostic| !candidates.iter().any(|unit| unit.is_to_blame(one, &above));
+            let own = |one: &&Diagnostic| !candidates.iter().any(|unit| unit.is_to_blame(one, above));
             diagnostics = together.diagnostics.iter().filter(own).cloned().collect();
         }
         // Of a refused global unit other texts are in force than its diagnostics point into.
@@ -209,9 +209,9 @@ fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap
         sources.extend(told);
         if !global_accepted {
             let places = together.diagnostics.iter_mut().flat_map(Diagnostic::places_mut);
-            places.filter(|place| is_of(&above, &place.file)).for_each(|place| place.span = None);
+            places.filter(|place| is_of(above, &place.file)).for_each(|place| place.span = None);
         }
-        projects.judge(candidates, &together, &above, now);
+        projects.judge(candidates, &together, above, now);
     }
     diagnostics.append(&mut projects.diagnostics);
     let in_force = InForce { global, projects: projects.after };
