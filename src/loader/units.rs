@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Selection, check, inputs, nothing, read, unreadable};
+use super::{Selection, check, load_with_texts, nothing, read, unreadable};
 use crate::base::{Diagnostic, HarnessName, Place, Severity, Sources, Wall};
 use crate::config::{
     Configuration, DUPLICATE_PROJECT, DaemonSettings, FILE_NAME, FileKind, Harness, Input, Loaded, Project,
@@ -178,12 +178,8 @@ pub fn read_units(mut request: Request, home: &Utf8Path, now: Wall) -> Reading {
 
 fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap<Utf8PathBuf, Raised>) {
     let Request { selection, registered, raise, in_force } = request;
-    let list = selection.unit();
-    let (texts, unread) = inputs(&list);
-    let Loaded { configuration, settings, mut diagnostics, mut sources, .. } = check(&texts, home);
-    let configuration = configuration.filter(|_| unread.is_empty());
-    diagnostics.extend(unread);
-    diagnostics.sort_by_key(|one| list.iter().position(|(file, _)| *file == one.place.file));
+    let (texts, loaded) = load_with_texts(&selection.unit(), home);
+    let Loaded { configuration, settings, mut diagnostics, mut sources, .. } = loaded;
     let global_accepted = configuration.is_some();
     let global = match configuration {
         Some(configuration) => Some(Good { inputs: texts, configuration: Arc::new(configuration) }),
