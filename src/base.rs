@@ -21,7 +21,7 @@ mod version;
 mod word;
 
 pub use diagnostic::{Diagnostic, Place, Related, Severity, SourceText, Sources};
-pub use name::{HarnessName, NAME_PATTERN, NameError, is_name};
+pub use name::{HarnessName, NAME_PATTERN, NAME_RULE, NameError, is_name};
 pub use nearest::nearest;
 pub use quantity::{QuantityError, duration_text, parse_duration, parse_size, size_text};
 pub use random::Random;

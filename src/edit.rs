@@ -65,9 +65,9 @@ pub fn place(text: &str, path: &[&str]) -> Option<Range<usize>> {
 pub fn set(text: &str, path: &[&str], new: &str) -> Result<String, EditError> {
     let parsed = Parsed::of(text)?;
     let meant = value(new).ok_or_else(|| EditError::NoValue(new.to_owned()))?;
-    let (old, mut wanted) = (Meaning::of(&parsed), Meaning::of(&parsed));
+    let mut wanted = Meaning::of(&parsed);
     let meant = Meaning::of_value(&meant);
-    if old.at(path) == Some(&meant) {
+    if wanted.at(path) == Some(&meant) {
         return Ok(text.to_owned());
     }
     if !wanted.set(path, meant) {

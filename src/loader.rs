@@ -181,8 +181,8 @@ pub fn rehearse(
     text: &str,
     home: &Utf8Path,
 ) -> Loaded {
-    let mut others = selection.present();
-    others.retain(|(other, known)| *known != FileKind::Project && !files::same_file(other, file));
+    let mut others = selection.unit();
+    others.retain(|(other, _)| !files::same_file(other, file));
     // What cannot be read of the others is told when they are looked at.
     let (mut inputs, _) = inputs(&others);
     let first = if kind == FileKind::Global { 0 } else { inputs.len() };
@@ -209,6 +209,11 @@ pub fn rehearse(
 /// Reads and checks files together.
 #[must_use]
 pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
+    load_with_texts(list, home).1
+}
+
+/// The same beside the texts of the files that could be read.
+fn load_with_texts(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> (Vec<Input>, Loaded) {
     let (inputs, unread) = inputs(list);
     let mut loaded = check(&inputs, home);
     if !unread.is_empty() {
@@ -217,7 +222,7 @@ pub fn load(list: &[(Utf8PathBuf, FileKind)], home: &Utf8Path) -> Loaded {
         let order = |one: &Diagnostic| list.iter().position(|(file, _)| *file == one.place.file);
         loaded.diagnostics.sort_by_key(order);
     }
-    loaded
+    (inputs, loaded)
 }
 
 /// The texts of files, and what is to be said of those that cannot be read.

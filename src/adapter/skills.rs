@@ -21,7 +21,7 @@ const PRIVATE: &str = "private";
 /// The same at the head of a target.
 const PRIVATE_TARGET: &str = "{private}";
 /// A key that stands for the folder that may be trusted.
-const FOLDER: &str = "{folder}";
+pub(super) const FOLDER: &str = "{folder}";
 
 /// What projection needs to know about an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

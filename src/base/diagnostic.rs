@@ -103,6 +103,12 @@ impl Diagnostic {
         self
     }
 
+    /// The message, with the harness before it.
+    pub(super) fn whole_message(&self) -> String {
+        let whose = self.harness.as_ref().map_or(String::new(), |name| format!("in harness `{name}`: "));
+        format!("{whose}{}", self.message)
+    }
+
     /// Every place that it points at.
     pub fn places_mut(&mut self) -> impl Iterator<Item = &mut Place> {
         self.related.iter_mut().map(|other| &mut other.place).chain([&mut self.place])

@@ -15,10 +15,7 @@ const LONGEST: usize = 63;
 
 /// Why a text is no harness name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "`{}` is no harness name: a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit",
-    .0.escape_debug()
-)]
+#[error("`{}` is no harness name: {}", .0.escape_debug(), NAME_RULE)]
 pub struct NameError(String);
 
 /// Whether `text` is a legal harness or project name: `[a-z0-9][a-z0-9_-]{0,62}`.
@@ -36,7 +33,10 @@ pub fn is_name(text: &str) -> bool {
 #[serde(try_from = "String", into = "String")]
 pub struct HarnessName(String);
 
-/// The grammar of [`is_name`] as a regular expression, for the JSON Schemas.
+/// The grammar of [`is_name`] for people.
+pub const NAME_RULE: &str = "a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit";
+
+/// The same as a regular expression, for the JSON Schemas.
 pub const NAME_PATTERN: &str = "^[a-z0-9][a-z0-9_-]{0,62}$";
 
 impl JsonSchema for HarnessName {
@@ -49,7 +49,8 @@ impl JsonSchema for HarnessName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": "^([a-z0-9][a-z0-9_-]{0,62}/)?[a-z0-9][a-z0-9_-]{0,62}$"})
+        let name = NAME_PATTERN.trim_matches(['^', '$']);
+        json_schema!({"type": "string", "pattern": format!("^({name}/)?{name}$")})
     }
 }
 
@@ -124,7 +125,10 @@ impl From<HarnessName> for String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HarnessName, is_name};
+    use regex_lite::Regex;
+    use schemars::{JsonSchema, SchemaGenerator};
+
+    use super::{HarnessName, NAME_PATTERN, is_name};
 
     /// CFG-3: the grammar of names, and `/` written `@` in file names.
     #[test]
@@ -141,5 +145,21 @@ mod tests {
         let name = HarnessName::new(Some("web"), "sweep").unwrap();
         assert_eq!((name.project(), name.local()), (Some("web"), "sweep"));
         assert_eq!(name.file_name(), "web@sweep");
+    }
+
+    /// CFG-11: the schemas' patterns are the grammar that is read.
+    #[test]
+    fn the_patterns_are_the_grammar() {
+        let schema = HarnessName::json_schema(&mut SchemaGenerator::default()).to_value();
+        let full = Regex::new(schema["pattern"].as_str().unwrap()).unwrap();
+        let one = Regex::new(NAME_PATTERN).unwrap();
+        let (long, longer) = ("x".repeat(63), "x".repeat(64));
+        let pair = format!("{long}/{long}");
+        for text in
+            ["a", "0", "a-b_c", &long, "", "A", "-a", "a.b", "é", &longer, "a/b", &pair, "a/", "/a", "a/b/c"]
+        {
+            assert_eq!(one.is_match(text), is_name(text), "{text:?}");
+            assert_eq!(full.is_match(text), HarnessName::parse(text).is_ok(), "{text:?}");
+        }
     }
 }

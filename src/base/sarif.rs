@@ -38,9 +38,8 @@ fn result(one: &Diagnostic, sources: &Sources) -> Value {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let whose = one.harness.as_ref().map_or(String::new(), |name| format!("in harness `{name}`: "));
     let help = one.help.as_ref().map_or(String::new(), |help| format!(" (help: {help})"));
-    let text = format!("{whose}{}{help}", one.message);
+    let text = format!("{}{help}", one.whole_message());
     let mut result = json!({
         "ruleId": one.code,
         "level": level,

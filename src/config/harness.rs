@@ -25,7 +25,7 @@ use super::raw::RawHarness;
 use super::scalar::Element;
 use super::scope::Scope;
 use super::{Context, FileKind};
-use crate::base::{Diagnostic, HarnessName, quoted};
+use crate::base::{Diagnostic, HarnessName, NAME_RULE, quoted};
 
 /// What all harnesses of one file share.
 pub(super) struct Shared<'a> {
@@ -130,9 +130,7 @@ pub(super) fn harness(
     let name = HarnessName::new(project.map(|project| project.name.as_str()), local);
     let bad_name = name.as_ref().err().map(|_| {
         let message = format!("`{}` is no name for a harness", quoted(local));
-        let mut one = Diagnostic::error(BAD_NAME, file.key(&path), message);
-        one.help = Some("a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit".to_owned());
-        one.of(shown.as_str())
+        Diagnostic::error(BAD_NAME, file.key(&path), message).help(NAME_RULE).of(shown.as_str())
     });
     let Some(table) = file.table(&path) else {
         let kind = file.node(&path).map_or("nothing", |node| node.kind());

@@ -19,7 +19,7 @@ use super::model::{Harness, Profile};
 use super::neighbours::Declaration;
 use super::raw::RawProfile;
 use super::scope::Scope;
-use crate::base::{Diagnostic, HarnessName, Place, is_name, nearest};
+use crate::base::{Diagnostic, HarnessName, NAME_RULE, Place, is_name, nearest, quoted};
 
 /// What profiles may name.
 pub(super) struct Members<'a> {
@@ -59,11 +59,8 @@ fn profile(file: &File, name: &str, members: &Members<'_>) -> (Profile, Vec<Diag
     let path = ["profile", name];
     let mut found = Vec::new();
     if !is_name(name) {
-        let message = format!("`{}` is no name for a profile", name.escape_debug());
-        found.push(
-            Diagnostic::error(BAD_NAME, file.key(&path), message)
-                .help("a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit"),
-        );
+        let message = format!("`{}` is no name for a profile", quoted(name));
+        found.push(Diagnostic::error(BAD_NAME, file.key(&path), message).help(NAME_RULE));
     }
     let Some(table) = file.table(&path) else {
         found.extend(file.node(&path).map(|node| not_a_table(file, &path, node.kind())));
@@ -89,7 +86,7 @@ fn profile(file: &File, name: &str, members: &Members<'_>) -> (Profile, Vec<Diag
 fn second_autostarts(all: &[(usize, &str, Place)]) -> Vec<(usize, Diagnostic)> {
     let Some(((_, first, there), further)) = all.split_first() else { return Vec::new() };
     let second = |(at, name, here): &(usize, &str, Place)| {
-        let (first, name) = (first.escape_debug(), name.escape_debug());
+        let (first, name) = (quoted(first), quoted(name));
         let message = format!("profiles `{first}` and `{name}` both start at boot");
         let one = Diagnostic::error(TWO_AUTOSTARTS, here.clone(), message)
             .help("one profile at most may: remove `autostart` from the others")
@@ -102,7 +99,7 @@ fn second_autostarts(all: &[(usize, &str, Place)]) -> Vec<(usize, Diagnostic)> {
 impl Members<'_> {
     /// What is to be said of a profile that names that harness.
     fn complaint(&self, profile: &str, member: &str, place: Place) -> Option<Diagnostic> {
-        let names = format!("profile `{}` names `{}`", profile.escape_debug(), member.escape_debug());
+        let names = format!("profile `{}` names `{}`", quoted(profile), quoted(member));
         let Ok(name) = HarnessName::parse(member) else {
             let message = format!("{names}, which is no name of a harness");
             let near = self.near(member);

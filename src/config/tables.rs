@@ -22,25 +22,27 @@ use super::layers::{dict_of, extract};
 use super::model::Project;
 use super::raw::RawProject;
 use crate::adapter::Registry;
-use crate::base::{Diagnostic, is_name, nearest, quoted};
+use crate::base::{Diagnostic, NAME_RULE, is_name, nearest, quoted};
 
 const BOTH: [&str; 2] = ["defaults", "harness"];
-/// Every table that some file may hold.
-const KNOWN: [&str; 8] =
-    ["defaults", "harness", "daemon", "adapter", "profile", "gateway", "notify", "project"];
 const GLOBAL: [&str; 5] = ["daemon", "adapter", "profile", "gateway", "notify"];
 /// Tables of the global file whose behaviour does not exist yet.
 const LATER: [&str; 1] = ["gateway"];
 
-/// The tables that a file of a kind may hold, in the order of the alphabet.
+/// The tables that a file of a kind may hold, those without behaviour among them.
+fn tables_of(kind: FileKind) -> Vec<&'static str> {
+    match kind {
+        FileKind::Global => [BOTH.as_slice(), &GLOBAL].concat(),
+        FileKind::DropIn => vec!["harness"],
+        FileKind::Project => [BOTH.as_slice(), &["project"]].concat(),
+    }
+}
+
+/// The tables that do something in a file of a kind, in the order of the alphabet.
 #[cfg(test)]
 pub(super) fn root_tables(kind: FileKind) -> Vec<&'static str> {
-    let own = match kind {
-        FileKind::Global => GLOBAL.as_slice(),
-        FileKind::DropIn => return vec!["harness"],
-        FileKind::Project => &["project"],
-    };
-    let mut tables: Vec<_> = BOTH.iter().chain(own).copied().filter(|name| !LATER.contains(name)).collect();
+    let mut tables = tables_of(kind);
+    tables.retain(|name| !LATER.contains(name));
     tables.sort_unstable();
     tables
 }
@@ -48,9 +50,10 @@ pub(super) fn root_tables(kind: FileKind) -> Vec<&'static str> {
 /// Checks the names at the root of a file.
 pub(super) fn root(file: &File) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let elsewhere = |name| BOTH.contains(&name) || GLOBAL.contains(&name) || name == "project";
     for (name, item) in file.root() {
         let place = file.header(&[name]);
-        if file.kind == FileKind::DropIn && name != "harness" && KNOWN.contains(&name) {
+        if file.kind == FileKind::DropIn && name != "harness" && elsewhere(name) {
             found.push(
                 Diagnostic::error(DROP_IN_ONLY, place, format!("`[{name}]` may not stand in a drop-in"))
                     .help("a drop-in holds `[harness.NAME]` tables only: move it to the global file"),
@@ -100,11 +103,7 @@ fn headers(file: &File, name: &str, item: &Item) -> Vec<(String, crate::base::Pl
 fn unknown(file: &File, name: &str, item: &Item) -> Diagnostic {
     let shown = quoted(name);
     let place = file.header(&[name]);
-    let known = match file.kind {
-        FileKind::Global => [BOTH.as_slice(), &GLOBAL].concat(),
-        FileKind::DropIn => vec!["harness"],
-        FileKind::Project => [BOTH.as_slice(), &["project"]].concat(),
-    };
+    let known = tables_of(file.kind);
     if item.is_table_like() || item.is_array_of_tables() {
         let near = nearest(name, known.iter().copied());
         let help = match near.first() {
@@ -140,10 +139,7 @@ pub(super) fn project(file: &File) -> (Project, Vec<Diagnostic>) {
         Some(name) => {
             let message = format!("`{}` is no name for a project", quoted(&name));
             project.name = sanitise(&name);
-            let help = format!(
-                "a name is 1 to 63 of `a-z 0-9 _ -` and begins with a letter or digit, for example `{}`",
-                project.name
-            );
+            let help = format!("{NAME_RULE}, for example `{}`", project.name);
             found.push(Diagnostic::error(BAD_NAME, file.value(&["project", "name"]), message).help(help));
         }
         None => {}

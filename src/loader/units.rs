@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Selection, check, inputs, nothing, read, unreadable};
+use super::{Selection, check, load_with_texts, nothing, read, unreadable};
 use crate::base::{Diagnostic, HarnessName, Place, Severity, Sources, Wall};
 use crate::config::{
     Configuration, DUPLICATE_PROJECT, DaemonSettings, FILE_NAME, FileKind, Harness, Input, Loaded, Project,
@@ -186,12 +186,8 @@ pub fn read_units(mut request: Request, home: &Utf8Path, now: Wall) -> Reading {
 
 fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap<Utf8PathBuf, Raised>) {
     let Request { selection, registered, raise, in_force } = request;
-    let list = selection.unit();
-    let (texts, unread) = inputs(&list);
-    let Loaded { configuration, settings, mut diagnostics, mut sources, .. } = check(&texts, home);
-    let configuration = configuration.filter(|_| unread.is_empty());
-    diagnostics.extend(unread);
-    diagnostics.sort_by_key(|one| list.iter().position(|(file, _)| *file == one.place.file));
+    let (texts, loaded) = load_with_texts(&selection.unit(), home);
+    let Loaded { configuration, settings, mut diagnostics, mut sources, .. } = loaded;
     let global_accepted = configuration.is_some();
     let global = match configuration {
         Some(configuration) => Some(Good { inputs: texts, configuration: Arc::new(configuration) }),
@@ -203,13 +199,13 @@ fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap
     watched.extend(candidates.iter().map(|one| one.state.file.clone()));
     let mut projects = Projects { before: in_force.projects, ..Projects::default() };
     if !candidates.is_empty() {
-        let above: Vec<Input> = global.iter().flat_map(|global| global.inputs.clone()).collect();
+        let above = global.as_ref().map_or(&[][..], |global| &global.inputs);
         let projects_too = candidates.iter().filter_map(Candidate::input);
         let inputs: Vec<Input> = above.iter().cloned().chain(projects_too).collect();
         let mut together = check(&inputs, home);
         if global_accepted {
             // What it says of projects can be judged only beside them.
-            let own = |one: &&Diagnostic| !candidates.iter().any(|unit| unit.is_to_blame(one, &above));
+            let own = |one: &&Diagnostic| !candidates.iter().any(|unit| unit.is_to_blame(one, above));
             diagnostics = together.diagnostics.iter().filter(own).cloned().collect();
         }
         // Of a refused global unit other texts are in force than its diagnostics point into.
@@ -217,9 +213,9 @@ fn read_once(request: Request, home: &Utf8Path, now: Wall) -> (Reading, BTreeMap
         sources.extend(told);
         if !global_accepted {
             let places = together.diagnostics.iter_mut().flat_map(Diagnostic::places_mut);
-            places.filter(|place| is_of(&above, &place.file)).for_each(|place| place.span = None);
+            places.filter(|place| is_of(above, &place.file)).for_each(|place| place.span = None);
         }
-        projects.judge(candidates, &together, &above, now);
+        projects.judge(candidates, &together, above, now);
     }
     diagnostics.append(&mut projects.diagnostics);
     let in_force = InForce { global, projects: projects.after };

@@ -7,7 +7,7 @@ use camino::{Utf8Component, Utf8Path};
 use serde_json::Value;
 
 use crate::adapter::model::{Hidden, Hide, Skills, Trust};
-use crate::adapter::skills::private_subdir;
+use crate::adapter::skills::{FOLDER, private_subdir};
 use crate::adapter::template::holes;
 
 use super::Checker;
@@ -58,7 +58,18 @@ impl Checker<'_> {
         self.required("said", trust.said.is_empty());
         self.required("how", trust.how.is_empty());
         for (at, said) in trust.said.iter().enumerate() {
-            self.at("said").at(&at.to_string()).at("file").place(&said.file, false);
+            let mut all = self.at("said");
+            let mut one = all.at(&at.to_string());
+            one.at("file").place(&said.file, false);
+            one.required("key", said.key.is_empty());
+            one.at("key").words(&said.key, &["folder"]);
+            for (at, key) in said.key.iter().enumerate() {
+                if key != FOLDER && holes(key).contains(&"folder") {
+                    one.at("key")
+                        .at(&at.to_string())
+                        .add(format!("`{FOLDER}` stands alone as one element"), None);
+                }
+            }
         }
         self.at("off").texts(&trust.off, &[]);
     }

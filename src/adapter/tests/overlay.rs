@@ -265,3 +265,34 @@ fn a_table_says_how_the_result_is_read() {
     assert_eq!(made.argv, ["pi", "-p", "--output=json", "--", "P"]);
     assert_eq!(made.report.as_deref(), Some("qwen"));
 }
+
+/// ADP-3: what a table says wrong of trust is found, a placeholder that nothing fills among it.
+#[test]
+fn mistakes_in_what_shows_trust_are_reported() {
+    let table = |target: &str, trust: &str| {
+        format!("[mine]\ncommands = ['mine']\n[mine.skills]\ntarget = '{target}'\n{trust}\n")
+    };
+    let said = |target: &str, trust: &str| problems(&table(target, trust));
+    assert_eq!(
+        said("{private}", "trust = {}"),
+        [
+            "mine [skills.trust] a private target is looked at wherever the agent works",
+            "mine [skills.trust] `said` is missing",
+            "mine [skills.trust] `how` is missing",
+        ]
+    );
+    assert_eq!(
+        said(
+            ".mine",
+            "trust = { said = [{ file = 'x', key = [] }, { file = '~/x', key = ['{foldr}', 'in {folder}'] }], how = 'ask' }"
+        ),
+        [
+            "mine [skills.trust.said.0.file] `x` is no absolute path (begin it with `~/`, `/` or a variable)",
+            "mine [skills.trust.said.0.key] `key` is missing",
+            "mine [skills.trust.said.1.key.0] unknown placeholder `{foldr}` (did you mean `{folder}`?)",
+            "mine [skills.trust.said.1.key.1] `{folder}` stands alone as one element",
+        ]
+    );
+    let good = table(".mine", "trust = { said = [{ file = '~/x', key = ['at', '{folder}'] }], how = 'ask' }");
+    assert_eq!(overlaid(&good).err(), None);
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{builtin, overlaid, variables};
 use crate::adapter::check::check;
@@ -177,19 +177,21 @@ fn every_template_expands_with_no_placeholder_left() {
     }
 }
 
-/// ADP-3, ADP-5: where a login or a retention shows resolves to a path, whatever is set.
+/// ADP-3, ADP-5: where a login or a retention shows resolves to a path, also with no variable set.
 #[test]
 fn every_probed_file_resolves_to_a_path() {
     let env = variables(&[]);
     for adapter in Registry::builtin().all() {
         let login = adapter.login_files(&env, Utf8Path::new("/h"));
-        let settings = adapter.retention(&env, Utf8Path::new("/h")).map(|said| said.file.into());
+        let settings: Option<Utf8PathBuf> =
+            adapter.retention(&env, Utf8Path::new("/h")).map(|said| said.file.into());
         assert_eq!(
             login.len(),
             adapter.probe.as_ref().map_or(0, |probe| probe.login.len()),
             "{}",
             adapter.id()
         );
+        assert_eq!(settings.is_some(), adapter.retention.is_some(), "{}", adapter.id());
         assert!(login.into_iter().chain(settings).all(|file| file.is_absolute()), "{}", adapter.id());
     }
 }

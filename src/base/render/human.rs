@@ -149,9 +149,7 @@ impl Shown {
             Some(_) if excerpt => one.message.clone(),
             Some(_) => {
                 let (line, column) = start(&one.place, sources);
-                let whose =
-                    one.harness.as_ref().map_or(String::new(), |name| format!("in harness `{name}`: "));
-                format!("{}:{line}:{column}: {whose}{}", one.place.file, one.message)
+                format!("{}:{line}:{column}: {}", one.place.file, one.whole_message())
             }
             None => format!("{}: {}", one.place.file, one.message),
         };

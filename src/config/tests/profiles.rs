@@ -76,3 +76,14 @@ fn a_bare_name_is_no_member_of_a_project() {
     assert_eq!(found[0].message, "profile `day` names `web`, which no file declares");
     assert_eq!(found[0].help.as_deref(), Some("did you mean `app/web`?"));
 }
+
+/// CFG-8, CFG-12: however long or deceptive a name is, what is said of it is short and plain.
+#[test]
+fn what_a_profile_names_is_quoted_in_a_bounded_way() {
+    let long = "k".repeat(10_000);
+    let text = format!("[profile.\"{long}\"]\nharnesses = [\"{long}\", \"we\u{202e}b\"]\nautostart = true\n");
+    let text = format!("{text}[profile.\"{long}2\"]\nautostart = true\n");
+    let shown = complaints(&[global(&text)]);
+    assert_eq!(shown.len(), 5, "{shown:?}");
+    assert!(shown.iter().all(|one| one.len() < 400 && !one.contains('\u{202e}')), "{shown:?}");
+}

@@ -75,9 +75,9 @@ impl Projects {
         for (at, one, (place, own)) in holders.into_iter().chain(others) {
             // A new one has to respect also what is refused for now.
             let refused = judged.iter().filter(|other| one.candidate.raised && has_error(&other.found));
-            let mut stated =
-                refused.filter_map(|other| other.project).filter(|(_, other)| other.name == own.name);
-            let stated = stated.next().map(|(place, project)| (project, place.clone()));
+            let mut stated = refused.filter_map(|other| other.project);
+            let stated = stated.find(|(_, other)| other.name == own.name);
+            let stated = stated.map(|(place, project)| (project, place.clone()));
             if let Some((other, there)) = owners.get(own.name.as_str()).cloned().or(stated) {
                 return Some((at, project_clash(own, place.clone(), other, there)));
             }
