@@ -229,7 +229,7 @@ def _move_venv(scratch: Path, directory: Path) -> None:
 
 
 def find_python(oldest: tuple[int, int], newest: tuple[int, int]) -> Path | None:
-    """An interpreter between the two that has `venv`: one that every user may start before others, older before newer."""
+    """An interpreter between the two that has `venv`, by preference one that all users may start."""
     names = [f"python{oldest[0]}.{minor}" for minor in range(oldest[1], newest[1] + 1)]
     search = os.pathsep.join(["/usr/bin", "/usr/local/bin", os.environ.get("PATH", "")])
     candidates = [shutil.which(name, path=search) for name in names]

@@ -29,6 +29,7 @@ CARRIED = "HARNESSD_AGENTS_INSIDE"
 
 NOBODY = "nobody"
 OUTER_SECONDS = 20
+WITHOUT = "agents may reach the network, and what they leave stays"
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,11 @@ def flags(namespaces: Iterable[str]) -> list[str]:
 def allowed() -> tuple[frozenset[str], tuple[str, ...]]:
     """Which namespaces this machine gives to this user, and a line for each that it does not."""
     if shutil.which("unshare") is None:
-        return frozenset(), ("no namespaces: there is no `unshare`; agents may reach the network, and what they leave stays",)
+        return frozenset(), (f"no namespaces: there is no `unshare`; {WITHOUT}",)
     base = frozenset() if os.geteuid() == 0 else frozenset({"user"})
     refused = _refusal(base) if base else None
     if refused is not None:
-        return frozenset(), (f"no namespaces: {refused}; agents may reach the network, and what they leave stays",)
+        return frozenset(), (f"no namespaces: {refused}; {WITHOUT}",)
     given, lacks = base, []
     for kind, meaning in {
         "net": "agents may reach the network",

@@ -201,8 +201,8 @@ class PyPi(Case):
         for said, reason in {
             none: "PyPI has no agent==1.2.3",
             f"WARNING: Retrying: NewConnectionError\n{none}": "PyPI does not answer (NewConnectionError)",
-            f"ERROR: Ignored the following versions: 1.2.3 Requires-Python >=3.12\n{none}": "agent==1.2.3 is not for the "
-            "Python of this machine",
+            f"ERROR: Ignored these: 1.2.3 Requires-Python >=3.12\n{none}": "agent==1.2.3 is not for the Python of "
+            "this machine",
         }.items():
             self.python(f"echo '{said}' >&2; exit 1")
             self.assertEqual(self.install(pypi("agent")), Absent(reason))
