@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
+from typing import Self
 
 from .dialects import Act, Text, Use, anthropic, chat, fresh, gemini, responses
 from .ledger import Exchange, Ledger, Usage
@@ -37,6 +38,12 @@ class Model:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.model = self
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
 
     @property
     def url(self) -> str:
