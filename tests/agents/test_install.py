@@ -163,6 +163,34 @@ class Npm(Case):
             )
 
 
+class All(Case):
+    """Several agents, one after the other."""
+
+    def orders(self) -> list[install.Order]:
+        """Two of npm around one of PyPI; the first needs a Node of ours."""
+        packages = {"a": npm("@x/a", node22=True), "b": pypi("b"), "c": npm("c")}
+        return [install.Order(agent, "1.2.3", package, program) for agent, package in packages.items()]
+
+    def test_a_registry_that_does_not_answer_is_asked_once(self) -> None:
+        self.tool("npm", "echo 'npm error code ENOTFOUND' >&2; exit 1")
+        with mock.patch.object(install, "find_python", return_value=None):
+            found = install.install_all(self.cache, self.orders())
+        silent = "the npm registry does not answer (ENOTFOUND)"
+        self.assertEqual(found["a"], Absent(f"needs Node 22, and {silent}"))
+        self.assertIn("needs Python", getattr(found["b"], "reason"))
+        self.assertEqual(found["c"], Absent(silent))
+        self.assertEqual(len(self.called()), 1)
+
+    def test_what_is_cached_is_found_though_nobody_answers_and_no_time_is_left(self) -> None:
+        self.tool("npm", states("1.2.3"))
+        self.assertIsInstance(install.install(self.cache, "c", "1.2.3", npm("c"), program), Installed)
+        self.tool("npm", "exit 1")
+        found = install.install_all(self.cache, self.orders(), seconds=-1)
+        late = Absent("it was not fetched: installing the others took more than -1 s")
+        self.assertEqual((found["a"], found["b"]), (late, late))
+        self.assertIsInstance(found["c"], Installed)
+
+
 class PyPi(Case):
     """Packages of PyPI."""
 
