@@ -227,7 +227,7 @@ def _fetch_npm(
         return Absent("there is no npm on PATH")
     wanted = f"{package.name}@{version}"
     options = ["--no-audit", "--no-fund", "--no-update-notifier", "--save-exact", "--loglevel=error"]
-    bounds = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
+    bounds = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=120000"]
     environment = {**os.environ, "PATH": os.pathsep.join([*(str(entry) for entry in path), os.environ["PATH"]])}
     (scratch / "package.json").write_text('{"private": true}\n')
     command = ["npm", "install", "--prefix", str(scratch), *options, *bounds, wanted]

@@ -19,6 +19,9 @@ def find_python(oldest: tuple[int, int], newest: tuple[int, int]) -> Path | None
     names = [f"python{oldest[0]}.{minor}" for minor in range(oldest[1], newest[1] + 1)]
     search = os.pathsep.join(["/usr/bin", "/usr/local/bin", os.environ.get("PATH", "")])
     candidates = [shutil.which(name, path=search) for name in names]
+    # A shim of pyenv on PATH starts none but the versions that are switched on.
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    candidates += [str(program) for name in names for program in sorted(pyenv.glob(f"*/bin/{name}"))]
     found = []
     for candidate in dict.fromkeys([*filter(None, candidates), sys.executable]):
         asked = "import sys, ensurepip; print(*sys.version_info[:2]); print(sys.base_prefix)"

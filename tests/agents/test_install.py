@@ -259,6 +259,15 @@ class FindPython(Case):
         self.tool("python3.99", "echo 3 99; echo /")
         self.assertEqual(install.find_python((3, 99), (3, 99)), self.bin / "python3.99")
 
+    def test_one_that_pyenv_has_is_found_though_its_shim_does_not_run(self) -> None:
+        self.tool("python3.99", "exit 1")
+        program = self.bin / "versions" / "3.99.1" / "bin" / "python3.99"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\necho 3 99; echo /\n")
+        program.chmod(0o755)
+        with mock.patch.dict(os.environ, {"PYENV_ROOT": str(self.bin)}):
+            self.assertEqual(install.find_python((3, 99), (3, 99)), program)
+
 
 class Carried(unittest.TestCase):
     """The answers on their way into the namespaces."""
