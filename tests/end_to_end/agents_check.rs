@@ -51,7 +51,7 @@ fn installed_agents_are_compared_with_the_verified_ones() {
     assert_eq!(named, ["codex", "gemini", "grok", "kimi", "mine", "pi"]);
     home.start_daemon();
     let said = home.harnessd(&["agents", "--check", "--json"]);
-    let agents = said.json();
+    let agents: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!((said.code, &agents["judged_by"]), (1, &json!("daemon")));
     for (id, check) in [
         ("claude-code", json!({"verdict": "same", "version": "2.1.332"})),
