@@ -173,7 +173,8 @@ class All(Case):
 
     def test_a_registry_that_does_not_answer_is_asked_once(self) -> None:
         self.tool("npm", "echo 'npm error code ENOTFOUND' >&2; exit 1")
-        with mock.patch.object(install, "find_python", return_value=None):
+        nothing_else = mock.patch.object(install, "find_python", return_value=None)
+        with nothing_else, mock.patch.object(install, "AT_ONCE", 1):
             found = install.install_all(self.cache, self.orders())
         silent = "the npm registry does not answer (ENOTFOUND)"
         self.assertEqual(found["a"], Absent(f"needs Node 22, and {silent}"))
