@@ -38,12 +38,14 @@ class Grok(Agent):
     id = "grok"
     package = npm("@xai-official/grok")
     fast = True
+    turns_at_once = True
     known = {
         "argv.large": "of a prompt above 97 KB it sends the beginning and the end, and names the model a file with all of it",
         "usage.killed": "it writes what a turn used when the turn is over, and this one never was",
         "usage.daemon_killed": "it writes what a turn used when the turn is over, and this one never was",
     }
     notes = {
+        **{cell: "its calls are stated in one sum, so their number is not compared" for cell in ("usage.resume", "usage.fork")},
         "outcome.429": "with `max_retries = 1`",
         "outcome.500": "with `max_retries = 1` and `turn_transient_retry = false`",
     }
