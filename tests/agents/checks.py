@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cells import Cell, Failed, na, no, yes
-from model import Exchange
+from model import Exchange, marker
 from world import Harness, World, processes
 
 NUMBERS = ("input", "cached", "output", "calls")
@@ -84,7 +84,7 @@ def prompt_arrived(world: World, tag: str, prompt: str) -> None:
     texts = list(strings(first_turn(world, tag).body))
     if any(prompt in text for text in texts):
         return
-    near = next((text for text in texts if f"run:{tag}@@" in text), "")
+    near = next((text for text in texts if marker(tag) in text), "")
     raise Failed("the model did not get the prompt byte for byte", json.dumps(near)[:300])
 
 

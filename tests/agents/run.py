@@ -33,7 +33,7 @@ from scenarios import SCENARIOS, Scenario, play, scenario_of
 from world import World
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SIDE_BY_SIDE = 3
+SIDE_BY_SIDE = 4
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,9 @@ class Tried:
         """Ends the daemons, and removes what the worlds hold."""
         for world in self.worlds.values():
             world.close()
-            if not self.setting.keep:
+            if self.setting.keep:
+                world.keep()
+            else:
                 world.remove()
 
 
@@ -142,7 +144,7 @@ def try_agent(
             known = record[agent.id].users.get(user, {}) if agent.id in record else {}
             odd = [name for name, cell in cells.items() if (known[name] != cell if name in known else cell.state == NO)]
             if odd:
-                told.append(f"{agent.id}, {user}: tried once more alone: {', '.join(odd)}")
+                told += [f"{agent.id}, {user}: tried once more alone: {name}: {cells[name]}{matrix.more(cells[name])}" for name in odd]
                 cells.update(tried.again(user, odd))
     finally:
         tried.close()
