@@ -60,7 +60,8 @@ class World:
     """The world of one agent as one user.
 
     `adapter` is text for the global configuration (`[adapter.NAME]` …) that replaces fields of the built-in adapter;
-    `spoil` changes what the server is taken to have served. With either of them a check that is sound must fail.
+    `spoil` changes what the server is taken to have served; `after` is called with each run that has ended, before it
+    is checked. With any of them a check that is sound must fail.
     """
 
     agent: Agent
@@ -72,6 +73,7 @@ class World:
     root: Path
     adapter: str = ""
     spoil: Callable[[list[Exchange]], list[Exchange]] = field(default=lambda exchanges: exchanges)
+    after: Callable[[Mapping], None] = field(default=lambda run: None)
     main: Daemon = field(init=False)
     tags: list[str] = field(default_factory=list, init=False)
 
@@ -295,7 +297,10 @@ class Harness:
         runs = self.daemon.ask("runs", self.name)["runs"]
         if not runs:
             raise Failed("there is no record of the run")
-        return self.daemon.ask("show", runs[0]["id"])
+        run = self.daemon.ask("show", runs[0]["id"])
+        if "outcome" in run:
+            self.daemon.world.after(run)
+        return run
 
     def judged(self, seconds: float) -> dict:
         """The RUN of its newest run once it has an outcome, where nobody waits for it any more."""

@@ -47,7 +47,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Fail:
-    """An error of the server."""
+    """An error of the server; without a message in the words of the vendor."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -85,8 +85,8 @@ class Place(NamedTuple):
     step: int
 
 
-def place(conversation: Iterable[Said], results: int | None = None) -> Place:
-    """The place of a conversation; `results` is used in place of the counted ones, where a dialect knows better."""
+def place(conversation: Iterable[Said]) -> Place:
+    """The place of a conversation."""
     tag, counted = NOBODY, 0
     for said in conversation:
         if said.by == "tool":
@@ -94,7 +94,7 @@ def place(conversation: Iterable[Said], results: int | None = None) -> Place:
         elif said.by == "user" and (found := MARKER.findall(said.text)):
             tag, counted = found[-1], 0
     sub = tag.endswith(SUB)
-    return Place(tag.removesuffix(SUB), sub, counted if results is None else results)
+    return Place(tag.removesuffix(SUB), sub, counted)
 
 
 SHELLS = (
