@@ -84,7 +84,7 @@ def prompt_arrived(world: World, tag: str, prompt: str) -> None:
     texts = list(strings(first_turn(world, tag).body))
     if any(prompt in text for text in texts):
         return
-    near = next((text for text in texts if f"run:{tag}@@" in text), "")
+    near = next((text for text in texts if f"[[run:{tag}]]" in text), "")
     raise Failed("the model did not get the prompt byte for byte", json.dumps(near)[:300])
 
 

@@ -22,9 +22,8 @@ PATIENCE = 10.0
 """Seconds within which a run that meets an error must have ended."""
 
 STOP_SECONDS = 5.0
-HANG_TIMEOUT = 3.0
 HANG_SLACK = 4.0
-TOOL_SECONDS = 15.0
+TOOL_SECONDS = 12.0
 WORD = "the-answer-of-the-model"
 
 OUTCOMES: Mapping[str, tuple[str, ...]] = {
@@ -214,11 +213,11 @@ def hang(world: World, found: Found) -> None:
     """The server never answers; the harness has a `timeout`."""
     tag, workdir = world.tag("hang"), world.workdir("hang")
     world.model.script(tag, [Hang()])
-    harness = world.main.declare("hang", workdir, f"Say a word. {marker(tag)}", timeout=f"{HANG_TIMEOUT:g}s")
+    harness = world.main.declare("hang", workdir, f"Say a word. {marker(tag)}", timeout=f"{world.agent.starts:g}s")
     run = harness.run()
     with found("outcome.hang"):
         require(world.served(tag), "no request reached the server")
-        ended_as(world, run, "outcome.hang", HANG_TIMEOUT + HANG_SLACK)
+        ended_as(world, run, "outcome.hang", world.agent.starts + HANG_SLACK)
 
 
 def in_tool(world: World, daemon: Daemon, name: str) -> tuple[Harness, str, str]:
@@ -232,7 +231,7 @@ def in_tool(world: World, daemon: Daemon, name: str) -> tuple[Harness, str, str]
     harness = daemon.declare(name, workdir, f"Use the tool. {marker(tag)}", auto_accept=True)
     world.give(world.root / "flags")
     harness.start()
-    until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS, "the tool call did not begin")
+    until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS + world.agent.starts, "the tool call did not begin")
     return harness, tag, mark
 
 

@@ -25,7 +25,7 @@ from install import Installed
 from model import Exchange, Model
 from sandbox import User
 
-CLIENT_SECONDS = 60
+CLIENT_SECONDS = 240
 DAEMON_SECONDS = 15
 TIMEOUT = "20s"
 """How long a run may take at all; most take one or two seconds."""

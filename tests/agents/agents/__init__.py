@@ -57,6 +57,9 @@ class Agent:
     patience: ClassVar[Mapping[str, float]] = {}
     """Seconds within which a cell's run must have ended, where they are not those of `scenarios.PATIENCE`."""
 
+    starts: ClassVar[float] = 3.0
+    """Seconds from its start within which it has asked the model, on a busy machine too."""
+
     accepts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Outcomes that are right for a cell in place of those of `scenarios.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
 
