@@ -126,6 +126,15 @@ def nothing_left(run: Mapping, *marks: str) -> None:
         require(not left, "processes were left", left)
 
 
+def answer_alone(log: str, answer: str, told_else: Iterable[str]) -> None:
+    """The log ends with the answer, and tells nothing of tools nor shows a record; warnings may stand before it."""
+    lines = log.splitlines()
+    require(lines and lines[-1] == answer, "`logs` does not end with the answer", log[-300:])
+    require(log.count(answer) == 1, "`logs` shows the answer twice", log[-300:])
+    odd = [line for line in lines if line.startswith("{") or any(text in line for text in told_else)]
+    require(not odd, "`logs` prints more than the answer", odd[0][:300] if odd else "")
+
+
 def exact(run: Mapping) -> None:
     """One session is the run's, by evidence and not by inference."""
     sessions = [session for session in run.get("sessions", []) if not session.get("parent")]

@@ -24,7 +24,7 @@ import install
 import matrix
 import sandbox
 from agents import Agent, agents
-from cells import YES, Cell, Failed
+from cells import NO, Cell, Failed
 from install import Absent, Installed
 from matrix import Entry, Record
 from model import Model
@@ -141,7 +141,7 @@ def try_agent(
         found = tried.run(scenarios)
         for user, cells in found.items():
             known = record[agent.id].users.get(user, {}) if agent.id in record else {}
-            odd = [name for name, cell in cells.items() if known.get(name, Cell(YES, cell.reason)) != cell]
+            odd = [name for name, cell in cells.items() if (known[name] != cell if name in known else cell.state == NO)]
             if odd:
                 told.append(f"{agent.id}, {user}: tried once more alone: {', '.join(odd)}")
                 cells.update(tried.again(user, odd))
