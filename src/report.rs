@@ -10,6 +10,8 @@ mod codex;
 mod decoder;
 mod format;
 mod gemini;
+mod grok;
+mod kimi;
 mod lines;
 mod opencode;
 mod pi;

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::statement::Statement;
+use super::statement::{Statement, Trouble};
 use super::told::Told;
-use super::{claude_code, codex, gemini, opencode, pi, qwen};
+use super::{claude_code, codex, gemini, grok, kimi, opencode, pi, qwen};
 use crate::base::{Outcome, words};
 
 words! {
@@ -17,6 +17,10 @@ words! {
         Codex = "codex",
         /// Gemini CLI's `stream-json`.
         Gemini = "gemini",
+        /// Grok Build's `streaming-json`.
+        Grok = "grok",
+        /// Kimi Code's `stream-json`.
+        Kimi = "kimi",
         /// OpenCode's `--format json`.
         OpenCode = "opencode",
         /// pi's `--mode json`.
@@ -32,7 +36,15 @@ impl Format {
         match self {
             Self::Gemini => gemini::exit(code),
             Self::Qwen => qwen::exit(code),
-            Self::ClaudeCode | Self::Codex | Self::OpenCode | Self::Pi => None,
+            _ => None,
+        }
+    }
+
+    /// What an error comes to that the program told last, before it ended by itself.
+    pub(super) fn error(self, words: &str) -> Statement {
+        match self {
+            Self::Kimi => kimi::error(words),
+            _ => Statement::error(&Trouble { words, ..Trouble::default() }),
         }
     }
 }
@@ -44,6 +56,8 @@ pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
     Gemini,
+    Grok(grok::Reader),
+    Kimi(kimi::Reader),
     OpenCode,
     Pi(pi::Reader),
     Qwen,
@@ -55,6 +69,8 @@ impl Reader {
             Format::ClaudeCode => Self::ClaudeCode(claude_code::Reader::default()),
             Format::Codex => Self::Codex,
             Format::Gemini => Self::Gemini,
+            Format::Grok => Self::Grok(grok::Reader::default()),
+            Format::Kimi => Self::Kimi(kimi::Reader::default()),
             Format::OpenCode => Self::OpenCode,
             Format::Pi => Self::Pi(pi::Reader::default()),
             Format::Qwen => Self::Qwen,
@@ -63,19 +79,29 @@ impl Reader {
 
     /// Tells what a line says; false: it is no record of this format.
     pub(super) fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(Told)) -> bool {
-        if line.trim_ascii_start().first() != Some(&b'{') {
-            return false;
-        }
         // A stray byte in a text must not lose the record that holds it.
         let text = String::from_utf8_lossy(line);
-        let Ok(record) = serde_json::from_str::<Value>(&text) else { return false };
+        let begins = line.trim_ascii_start().first() == Some(&b'{');
+        let record = begins.then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+        let Some(record) = record else { return self.plain(&text, tell) };
         match self {
             Self::ClaudeCode(reader) => reader.read(&record, tell),
             Self::Codex => codex::read(&record, tell),
             Self::Gemini => gemini::read(&record, tell),
+            Self::Grok(reader) => reader.read(&record, tell),
+            Self::Kimi(reader) => reader.read(&record, tell),
             Self::OpenCode => opencode::read(&record, tell),
             Self::Pi(reader) => reader.read(&record, tell),
             Self::Qwen => qwen::read(&record, tell),
+        }
+    }
+
+    /// Tells what a line says that is no record; false: it is none of the program's own.
+    fn plain(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
+        match self {
+            Self::Grok(reader) => reader.repeats(line),
+            Self::Kimi(_) => kimi::plain(line, tell),
+            _ => false,
         }
     }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,14 +17,14 @@ import skillset
 from cells import Cell, Failed, na, no
 from checks import Found, require
 from model import Answer, Fail, Hang, Shell, marker
-from world import Daemon, Harness, World, commands, until
+from world import CLIENT_SECONDS, Daemon, Harness, World, commands, finish, until
 
-PATIENCE = 10.0
+PATIENCE = 15.0
 """Seconds within which a run that meets an error must have ended."""
 
 STOP_SECONDS = 5.0
 HANG_SLACK = 4.0
-TOOL_SECONDS = 12.0
+TOOL_SECONDS = 20.0
 WORD = "the-answer-of-the-model"
 
 OUTCOMES: Mapping[str, tuple[str, ...]] = {
@@ -172,7 +173,8 @@ def subagent(world: World, found: Found) -> None:
     """A sub-agent that is asked one thing."""
     tag, workdir = world.tag("subagent"), world.workdir("subagent")
     world.model.script(f"{tag}.sub", [Answer("the-word-of-the-sub-agent")])
-    world.model.script(tag, [world.agent.subagent(f"Say a word. {marker(f'{tag}.sub')}"), *world.agent.after_subagent(), Answer(WORD)])
+    prompt = f"Say a word. {marker(f'{tag}.sub')}"
+    world.model.script(tag, [world.agent.subagent(prompt), *world.agent.after_subagent(prompt), Answer(WORD)])
     harness = world.main.declare("subagent", workdir, f"Ask a sub-agent. {marker(tag)}", auto_accept=True)
     run = harness.run()
     with found("usage.subagent"):
@@ -201,12 +203,16 @@ def refused(status: int) -> Scenario:
     def run(world: World, found: Found) -> None:
         tag, workdir = world.tag(str(status)), world.workdir(str(status))
         world.model.script(tag, [Fail(status)])
-        ended = world.main.declare(f"refused-{status}", workdir, f"Say a word. {marker(tag)}").run()
+        # One that is patient by its own settings is given the time.
+        timeout = f"{2 * patience(world, cell):g}s"
+        harness = world.main.declare(f"refused-{status}", workdir, f"Say a word. {marker(tag)}", timeout=timeout)
+        ended = harness.run()
         with found(cell):
             require(world.served(tag), "no request reached the server")
             ended_as(world, ended, cell)
 
-    return Scenario(f"refused-{status}", (cell,), run)
+    # What the server refuses does not depend on the user.
+    return Scenario(f"refused-{status}", (cell,), run, ordinary=False)
 
 
 def hang(world: World, found: Found) -> None:
@@ -220,9 +226,19 @@ def hang(world: World, found: Found) -> None:
         ended_as(world, run, "outcome.hang", world.agent.starts + HANG_SLACK)
 
 
-def in_tool(world: World, daemon: Daemon, name: str) -> tuple[Harness, str, str]:
-    """A run that is in a tool call, which has left a process in a session of its own. With its tag, and the mark that
-    both processes of the call have among their arguments."""
+@dataclass(frozen=True)
+class InTool:
+    """A run that is in a tool call, which has left a process in a session of its own: both processes of the call have
+    `mark` among their arguments."""
+
+    harness: Harness
+    tag: str
+    mark: str
+    started: subprocess.Popen[str]
+
+
+def in_tool(world: World, daemon: Daemon, name: str) -> InTool:
+    """Begins such a run."""
     tag, workdir = world.tag(name), world.workdir(name)
     mark = str(world.root / "flags" / f"mark-{tag}")
     open(mark, "w", encoding="utf-8").close()
@@ -230,51 +246,57 @@ def in_tool(world: World, daemon: Daemon, name: str) -> tuple[Harness, str, str]
     world.model.script(tag, [Shell(f"setsid {waits} & {waits}"), Answer(WORD)])
     harness = daemon.declare(name, workdir, f"Use the tool. {marker(tag)}", auto_accept=True)
     world.give(world.root / "flags")
-    harness.start()
-    until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS + world.agent.starts, "the tool call did not begin")
-    return harness, tag, mark
+    started = harness.start()
+    try:
+        until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS, "the tool call did not begin")
+    except Failed:
+        harness.ended(started, CLIENT_SECONDS)
+        raise
+    return InTool(harness, tag, mark, started)
 
 
 def stop(world: World, found: Found) -> None:
     """`stop` during a tool call."""
-    harness, _tag, mark = in_tool(world, world.main, "stop")
+    tool = in_tool(world, world.main, "stop")
     begun = time.monotonic()
-    world.main.ask("stop", "--wait", harness.name)
+    world.main.ask("stop", "--wait", tool.harness.name)
     seconds = time.monotonic() - begun
-    run = harness.last()
+    run = tool.harness.last()
     with found("outcome.stop"):
-        checks.nothing_left(run, mark)
+        checks.nothing_left(run, tool.mark)
         checks.outcome_is(world, run, "outcome.stop", OUTCOMES["outcome.stop"])
         checks.in_time(seconds, world.agent.patience.get("outcome.stop", STOP_SECONDS))
 
 
 def killed(world: World, found: Found) -> None:
     """The agent is killed during a tool call."""
-    harness, tag, mark = in_tool(world, world.main, "killed")
+    tool = in_tool(world, world.main, "killed")
+    pid = tool.harness.state()["pid"]
     begun = time.monotonic()
-    os.kill(harness.state()["pid"], signal.SIGKILL)
-    run = harness.ended(patience(world, "outcome.killed"))
+    os.kill(pid, signal.SIGKILL)
+    run = tool.harness.ended(tool.started, patience(world, "outcome.killed"))
     seconds = time.monotonic() - begun
     with found("outcome.killed"):
         checks.outcome_is(world, run, "outcome.killed", OUTCOMES["outcome.killed"])
         require(run.get("signal") == "SIGKILL", "the run was not recorded as killed by SIGKILL", run.get("cause"))
-        checks.nothing_left(run, mark)
+        checks.nothing_left(run, tool.mark)
         checks.in_time(seconds, world.agent.patience.get("outcome.killed", STOP_SECONDS))
     with found("usage.killed"):
-        checks.usage_equals(world, harness, run, tag, 1)
+        checks.usage_equals(world, tool.harness, run, tool.tag, 1)
 
 
 def daemon_killed(world: World, found: Found) -> None:
     """The daemon is killed during a tool call, and another one started."""
     daemon = Daemon(world, world.root / world.tag("daemon"))
     try:
-        harness, tag, mark = in_tool(world, daemon, "daemon")
+        tool = in_tool(world, daemon, "daemon")
         daemon.kill()
+        finish(tool.started, CLIENT_SECONDS, "`harnessd start` did not end")
         daemon.restart()
-        run = harness.ended(patience(world, "usage.daemon_killed"))
+        run = tool.harness.judged(patience(world, "usage.daemon_killed"))
         with found("usage.daemon_killed"):
-            checks.nothing_left(run, mark)
-            checks.usage_equals(world, harness, run, tag, 1)
+            checks.nothing_left(run, tool.mark)
+            checks.usage_equals(world, tool.harness, run, tool.tag, 1)
     finally:
         daemon.close()
 
@@ -290,9 +312,8 @@ def two(world: World, found: Found) -> None:
         for name, tag in tags.items()
     }
     with found("session.two"):
-        for harness in pair.values():
-            harness.start()
-        runs = {name: harness.ended(patience(world, "session.two")) for name, harness in pair.items()}
+        started = {name: harness.start() for name, harness in pair.items()}
+        runs = {name: pair[name].ended(begun, CLIENT_SECONDS) for name, begun in started.items()}
         for name, run in runs.items():
             require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
             checks.exact(run)

@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from agents import Agent
@@ -25,13 +25,13 @@ from install import Installed
 from model import Exchange, Model
 from sandbox import User
 
-CLIENT_SECONDS = 240
+CLIENT_SECONDS = 300
 DAEMON_SECONDS = 15
 TIMEOUT = "20s"
 """How long a run may take at all; most take one or two seconds."""
 
 STOP_TIMEOUT = "3s"
-NAP = 0.02
+NAP = 0.05
 
 
 def until(condition: Callable[[], object], seconds: float, what: str) -> object:
@@ -42,6 +42,17 @@ def until(condition: Callable[[], object], seconds: float, what: str) -> object:
             raise Failed(f"{what} within {seconds:g} s")
         time.sleep(NAP)
     return answer
+
+
+def finish(begun: subprocess.Popen[str], seconds: float, what: str) -> subprocess.CompletedProcess[str]:
+    """Waits for a verb; a check fails where it does not end in time."""
+    try:
+        said, errors = begun.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        begun.kill()
+        begun.communicate()
+        raise Failed(f"{what} within {seconds:g} s") from None
+    return subprocess.CompletedProcess(begun.args, begun.returncode, said, errors)
 
 
 @dataclass
@@ -62,6 +73,7 @@ class World:
     adapter: str = ""
     spoil: Callable[[list[Exchange]], list[Exchange]] = field(default=lambda exchanges: exchanges)
     main: Daemon = field(init=False)
+    tags: list[str] = field(default_factory=list, init=False)
 
     _tags = itertools.count(1)
 
@@ -79,7 +91,9 @@ class World:
 
     def tag(self, scenario: str) -> str:
         """A name for one run that no other has."""
-        return f"{self.agent.id}-{self.user.kind}-{scenario}-{next(self._tags)}"
+        tag = f"{self.agent.id}-{self.user.kind}-{scenario}-{next(self._tags)}"
+        self.tags.append(tag)
+        return tag
 
     def workdir(self, name: str) -> Path:
         """A fresh working directory; a second one of the name is another."""
@@ -117,6 +131,14 @@ class World:
     def close(self) -> None:
         """Ends the daemon with all that it runs."""
         self.main.close()
+
+    def keep(self) -> None:
+        """Writes what the server was asked beside the rest, for a look: one file a run."""
+        place = self.root / "asked"
+        place.mkdir(exist_ok=True)
+        for tag in self.tags:
+            exchanges = [asdict(exchange) for exchange in self.model.served(tag)]
+            (place / f"{tag}.json").write_text(json.dumps(exchanges, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def remove(self) -> None:
         """Removes everything of it."""
@@ -167,22 +189,22 @@ class Daemon:
         options = [text for flag, name in places.items() for text in (flag, str(self.root / name))]
         return [*self.world.user.prefix, str(self.world.harnessd), *arguments, *options]
 
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        """Begins one verb."""
+        return subprocess.Popen(
+            self._command(*arguments),
+            cwd=self.root,
+            env=self.world.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+
     def harnessd(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs one verb to its end."""
-        try:
-            return subprocess.run(
-                self._command(*arguments),
-                cwd=self.root,
-                env=self.world.environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=CLIENT_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise Failed(f"`harnessd {arguments[0]}` did not end within {CLIENT_SECONDS} s") from None
+        return finish(self.begin(*arguments), CLIENT_SECONDS, f"`harnessd {arguments[0]}` did not end")
 
     def ask(self, *arguments: str) -> dict:
         """What a verb prints with `--json`; a check fails where the verb does."""
@@ -255,14 +277,18 @@ class Harness:
 
     def run(self, *options: str) -> dict:
         """Runs it to its end, and answers its RUN, whatever the outcome."""
-        ended = self.daemon.harnessd("start", "--wait", "--json", self.name, *options)
+        return self.ended(self.start(*options), CLIENT_SECONDS)
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """Starts it; what it answers is for `ended`."""
+        return self.daemon.begin("start", "--wait", "--json", self.name, *options)
+
+    def ended(self, started: subprocess.Popen[str], seconds: float) -> dict:
+        """Waits until its run has ended, and answers its RUN."""
+        ended = finish(started, seconds, "the run did not end")
         if ended.returncode != 0 and '"run_failed"' not in ended.stderr:
             raise Failed("`harnessd start` failed", ended.stderr.strip())
         return self.last()
-
-    def start(self) -> None:
-        """Starts it, and does not wait."""
-        self.daemon.ask("start", self.name)
 
     def last(self) -> dict:
         """The RUN of its newest run, in full."""
@@ -271,8 +297,8 @@ class Harness:
             raise Failed("there is no record of the run")
         return self.daemon.ask("show", runs[0]["id"])
 
-    def ended(self, seconds: float) -> dict:
-        """The RUN of its newest run once that has ended."""
+    def judged(self, seconds: float) -> dict:
+        """The RUN of its newest run once it has an outcome, where nobody waits for it any more."""
         return until(lambda: (run := self.last()).get("outcome") and run, seconds, "the run did not end")
 
     def state(self) -> dict:

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fixtures;
+mod grok;
+mod kimi;
 mod rendering;
 mod robust;
 

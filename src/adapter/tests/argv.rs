@@ -29,8 +29,14 @@ const STREAM: [&str; 3] = ["--output-format", "stream-json", "--verbose"];
 const CRUSH: &[(&str, &str)] = &[("CRUSH_DISABLE_METRICS", "1"), ("CRUSH_DISABLE_PROVIDER_AUTO_UPDATE", "1")];
 const GOOSE: &[(&str, &str)] = &[("GOOSE_TELEMETRY_ENABLED", "false")];
 const GOOSE_ACCEPTING: &[(&str, &str)] = &[("GOOSE_MODE", "auto"), ("GOOSE_TELEMETRY_ENABLED", "false")];
-const GROK: &[(&str, &str)] = &[("GROK_DISABLE_AUTOUPDATER", "1"), ("GROK_TELEMETRY_ENABLED", "0")];
+const GROK: &[(&str, &str)] =
+    &[("GROK_DISABLE_AUTOUPDATER", "1"), ("GROK_TELEMETRY_ENABLED", "0"), ("GROK_TURN_SUMMARY", "0")];
 const KIMI: &[(&str, &str)] = &[("KIMI_CODE_NO_AUTO_UPDATE", "1"), ("KIMI_DISABLE_TELEMETRY", "1")];
+const KIMI_TURNS: &[(&str, &str)] = &[
+    ("KIMI_CODE_NO_AUTO_UPDATE", "1"),
+    ("KIMI_DISABLE_TELEMETRY", "1"),
+    ("KIMI_LOOP_MAX_STEPS_PER_TURN", "3"),
+];
 const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
 const GEMINI: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true")];
 const QWEN: &[(&str, &str)] = &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")];
@@ -176,14 +182,53 @@ fn one_shots() -> Vec<Case> {
             &[],
             false,
         ),
-        case("kimi_plain", "kimi", PLAIN, &["kimi", "--prompt=P"], KIMI, false),
-        case("kimi_all", "kimi", all(), &["kimi", "-m", "m/x", "--prompt=P"], KIMI, false),
-        case("grok_plain", "grok", PLAIN, &["grok", "--single=P"], GROK, false),
+        case(
+            "kimi_plain",
+            "kimi",
+            PLAIN,
+            &["kimi", "--output-format", "stream-json", "--prompt=P"],
+            KIMI,
+            false,
+        ),
+        case(
+            "kimi_all",
+            "kimi",
+            all(),
+            &["kimi", "--output-format", "stream-json", "-m", "m/x", "--prompt=P"],
+            KIMI,
+            false,
+        ),
+        case(
+            "kimi_turns",
+            "kimi",
+            turns(3),
+            &["kimi", "--output-format", "stream-json", "--prompt=P"],
+            KIMI_TURNS,
+            false,
+        ),
+        case(
+            "grok_plain",
+            "grok",
+            PLAIN,
+            &["grok", "--output-format", "streaming-json", "--single=P"],
+            GROK,
+            false,
+        ),
         case(
             "grok_all",
             "grok",
             PromptOptions { max_turns: Some(3), ..all() },
-            &["grok", "-m", "m/x", "--always-approve", "--max-turns", "3", "--single=P"],
+            &[
+                "grok",
+                "--output-format",
+                "streaming-json",
+                "-m",
+                "m/x",
+                "--always-approve",
+                "--max-turns",
+                "3",
+                "--single=P",
+            ],
             GROK,
             false,
         ),
@@ -222,7 +267,8 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
     // The output of the others has no format that is known.
-    let reports = ["claude-code", "codex", "opencode", "pi", "gemini", "qwen"].contains(&case.agent);
+    let reports =
+        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "kimi", "grok"].contains(&case.agent);
     let reports = reports && !wanted.resident;
     assert_eq!(made.report.as_deref(), reports.then_some(case.agent), "{}", case.name);
 }
