@@ -21,10 +21,10 @@ class Gemini(Agent):
 
     id = "gemini"
     package = npm("@google/gemini-cli")
-    starts = 10.0
+    starts = 15.0
     na = {"argv.max_turns": TURNS, "outcome.max_turns": TURNS, "usage.fork": "it forks no session"}
     notes = {"outcome.429": TRIES, "outcome.500": TRIES}
-    patience = {"outcome.ok": 25, "outcome.401": 25, "outcome.429": 40, "outcome.500": 40, "session.two": 40}
+    patience = {"outcome.ok": 40, "outcome.401": 40, "outcome.429": 60, "outcome.500": 60}
 
     def program(self, directory: Path) -> Path:
         return directory / "node_modules" / ".bin" / "gemini"
@@ -40,7 +40,7 @@ class Gemini(Agent):
         (home / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
 
     def keys(self, url: str) -> dict[str, object]:
-        return {"timeout": "60s", "env": {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url}}
+        return {"timeout": "90s", "env": {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url}}
 
     def subagent(self, prompt: str) -> Call:
         from model import Call

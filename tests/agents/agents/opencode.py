@@ -22,14 +22,14 @@ class OpenCode(Agent):
     id = "opencode"
     package = npm("opencode-ai")
     models = ("mock/first-model", "mock/second-model")
-    starts = 20.0
+    starts = 30.0
     na = {
         "argv.max_turns": "it has no limit of turns among its arguments",
         "outcome.max_turns": "it has no limit of turns among its arguments",
     }
     known = {"usage.killed": UNENDED, "usage.daemon_killed": UNENDED}
     notes = {"outcome.429": TRIES, "outcome.500": TRIES}
-    patience = {"outcome.ok": 40, "outcome.401": 40, "outcome.429": 140, "outcome.500": 140, "session.two": 60}
+    patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 160, "outcome.500": 160}
 
     def program(self, directory: Path) -> Path:
         return directory / "node_modules" / "opencode-ai" / "bin" / "opencode.exe"
@@ -44,7 +44,7 @@ class OpenCode(Agent):
 
     def keys(self, url: str) -> dict[str, object]:
         quiet = ("MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD")
-        return {"timeout": "150s", "env": {f"OPENCODE_DISABLE_{what}": "1" for what in quiet}}
+        return {"timeout": "180s", "env": {f"OPENCODE_DISABLE_{what}": "1" for what in quiet}}
 
     def model_in_request(self, model: str) -> str:
         return model.removeprefix("mock/")

@@ -20,12 +20,12 @@ class Qwen(Agent):
 
     id = "qwen"
     package = npm("@qwen-code/qwen-code", node22=True)
-    starts = 12.0
+    starts = 20.0
     notes = {
         "outcome.429": f"with `model.generationConfig.maxRetries = 0`, else it waits a minute and more up to ten times; {TRIES}",
         "outcome.500": TRIES,
     }
-    patience = {"outcome.ok": 30, "outcome.401": 30, "outcome.429": 140, "outcome.500": 140, "session.two": 45}
+    patience = {"outcome.ok": 45, "outcome.401": 45, "outcome.max_turns": 60, "outcome.429": 160, "outcome.500": 160}
 
     def program(self, directory: Path) -> Path:
         return directory / "node_modules" / ".bin" / "qwen"
@@ -37,7 +37,7 @@ class Qwen(Agent):
 
     def keys(self, url: str) -> dict[str, object]:
         env = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": self.models[0]}
-        return {"timeout": "150s", "env": env}
+        return {"timeout": "180s", "env": env}
 
     def subagent(self, prompt: str) -> Call:
         from model import Call
