@@ -248,7 +248,7 @@ def in_tool(world: World, daemon: Daemon, name: str) -> InTool:
     world.give(world.root / "flags")
     started = harness.start()
     try:
-        until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS, "the tool call did not begin")
+        until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS + world.agent.starts, "the tool call did not begin")
     except Failed:
         harness.ended(started, CLIENT_SECONDS)
         raise

@@ -12,15 +12,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-MARKER = re.compile(r"@@run:([A-Za-z0-9_.-]+)@@")
+MARKER = re.compile(r"\[\[run:([A-Za-z0-9_.-]+)\]\]")
 SUB = ".sub"
 NOBODY = "_"
 """The tag of what has no marker."""
 
 
 def marker(tag: str) -> str:
-    """What a prompt has in it to belong to `tag`; for a sub-agent of it, to `TAG.sub`."""
-    return f"@@run:{tag}@@"
+    """What a prompt has in it to belong to `tag`; for a sub-agent of it, to `TAG.sub`.
+
+    It has no `@`: Qwen Code puts a blank in front of one that ends a word, Gemini CLI looks for a file of the name.
+    """
+    return f"[[run:{tag}]]"
 
 
 @dataclass(frozen=True)
