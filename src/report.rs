@@ -7,9 +7,11 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
 mod decoder;
 mod format;
 mod gemini;
+mod hermes;
 mod lines;
 mod opencode;
 mod pi;
@@ -18,6 +20,7 @@ mod render;
 mod reset;
 mod statement;
 mod told;
+mod vibe;
 mod words;
 
 pub use decoder::Decoder;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::statement::Statement;
 use super::told::Told;
-use super::{claude_code, codex, gemini, opencode, pi, qwen};
+use super::{claude_code, codex, copilot, gemini, hermes, opencode, pi, qwen, vibe};
 use crate::base::{Outcome, words};
 
 words! {
@@ -15,14 +15,20 @@ words! {
         ClaudeCode = "claude-code",
         /// Codex's `--json`.
         Codex = "codex",
+        /// GitHub Copilot CLI's `--output-format json`.
+        Copilot = "copilot",
         /// Gemini CLI's `stream-json`.
         Gemini = "gemini",
+        /// The text of Hermes' `chat -Q`.
+        Hermes = "hermes",
         /// OpenCode's `--format json`.
         OpenCode = "opencode",
         /// pi's `--mode json`.
         Pi = "pi",
         /// Qwen Code's `stream-json`.
         Qwen = "qwen",
+        /// mistral-vibe's `--output streaming`.
+        Vibe = "vibe",
     }
 }
 
@@ -32,8 +38,13 @@ impl Format {
         match self {
             Self::Gemini => gemini::exit(code),
             Self::Qwen => qwen::exit(code),
-            Self::ClaudeCode | Self::Codex | Self::OpenCode | Self::Pi => None,
+            _ => None,
         }
+    }
+
+    /// Whether its output always states how a run ended.
+    pub(super) const fn states_results(self) -> bool {
+        !matches!(self, Self::Hermes)
     }
 }
 
@@ -43,10 +54,13 @@ impl Format {
 pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
+    Copilot(copilot::Reader),
     Gemini,
+    Hermes,
     OpenCode,
     Pi(pi::Reader),
     Qwen,
+    Vibe(vibe::Reader),
 }
 
 impl Reader {
@@ -54,29 +68,43 @@ impl Reader {
         match format {
             Format::ClaudeCode => Self::ClaudeCode(claude_code::Reader::default()),
             Format::Codex => Self::Codex,
+            Format::Copilot => Self::Copilot(copilot::Reader::default()),
             Format::Gemini => Self::Gemini,
+            Format::Hermes => Self::Hermes,
             Format::OpenCode => Self::OpenCode,
             Format::Pi => Self::Pi(pi::Reader::default()),
             Format::Qwen => Self::Qwen,
+            Format::Vibe => Self::Vibe(vibe::Reader::default()),
         }
     }
 
     /// Tells what a line says; false: it is no record of this format.
     pub(super) fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(Told)) -> bool {
-        if line.trim_ascii_start().first() != Some(&b'{') {
-            return false;
-        }
         // A stray byte in a text must not lose the record that holds it.
         let text = String::from_utf8_lossy(line);
-        let Ok(record) = serde_json::from_str::<Value>(&text) else { return false };
+        let record = text.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(&text).ok());
+        let Some(record) = record.flatten() else { return self.line(&text, tell) };
         match self {
             Self::ClaudeCode(reader) => reader.read(&record, tell),
             Self::Codex => codex::read(&record, tell),
+            Self::Copilot(reader) => reader.read(&record, tell),
             Self::Gemini => gemini::read(&record, tell),
+            Self::Hermes => false,
             Self::OpenCode => opencode::read(&record, tell),
             Self::Pi(reader) => reader.read(&record, tell),
             Self::Qwen => qwen::read(&record, tell),
+            Self::Vibe(reader) => reader.read(&record, tell),
         }
+    }
+
+    /// Tells what a line says that is no record; false: nothing, and it is shown as it is.
+    fn line(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
+        match self {
+            Self::Hermes => hermes::line(line, tell),
+            Self::Vibe(reader) => return reader.line(line, tell),
+            _ => {}
+        }
+        false
     }
 
     /// A statement that the program may go on after, by itself.
@@ -84,6 +112,7 @@ impl Reader {
         match self {
             Self::ClaudeCode(reader) => reader.held(),
             Self::Pi(reader) => reader.held(),
+            Self::Vibe(reader) => reader.held(),
             _ => None,
         }
     }
