@@ -29,6 +29,7 @@ mod model;
 mod options;
 mod place;
 mod registry;
+mod release;
 mod secrets;
 mod session;
 mod shape;
@@ -44,6 +45,7 @@ pub use error::{LONGEST_ARGUMENT, SynthesisError};
 pub use model::Adapter;
 pub use options::{Fulfilment, OptionKey, PromptOptions};
 pub use registry::{Registry, TableProblem};
+pub use release::Release;
 pub use secrets::{masked, masked_value};
 pub use session::Session;
 pub use skills::{

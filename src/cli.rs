@@ -75,7 +75,7 @@ fn perform(cli: &Cli, out: &mut Output) -> Result<ExitCode, Failure> {
         Verb::Status(args) => verbs::status::perform(&context, args, out),
         Verb::Once(args) => verbs::once::perform(&context, args, out),
         Verb::Validate(args) => verbs::validate::perform(&context, args, out),
-        Verb::Agents => verbs::agents::perform(&context, out),
+        Verb::Agents(args) => verbs::agents::perform(&context, args, out),
         Verb::Plan(args) => verbs::plan::perform(&context, args, out),
         Verb::Doctor => verbs::doctor::perform(&context, out),
         Verb::Init(args) => verbs::init::perform(&context, args, out),

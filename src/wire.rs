@@ -20,7 +20,9 @@ mod trail;
 mod trajectories;
 mod view;
 
-pub use agent::{AgentState, AgentView, AgentsView, Judge, Login, RetentionView, Supports};
+pub use agent::{
+    AgentState, AgentView, AgentsView, Judge, Login, RetentionView, Supports, Verdict, VersionCheck,
+};
 pub use answer::{
     Acted, ActedView, HarnessesView, PageView, ProfileUsed, ReloadView, RunsView, SubscribedView,
     SuccessorView, json,

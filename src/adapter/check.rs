@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::model::{Adapter, Hide, Injection, JsonVariables, Launch, Means, Variables};
 use super::place::{Place, is_variable};
+use super::release::Release;
 use super::shape::{Problem, suggestion, under};
 use super::template::holes;
-use crate::base::{Word, is_name};
+use crate::base::{Word, is_name, quoted};
 use crate::report::Format;
 
 mod clash;
@@ -120,6 +121,11 @@ impl Checker<'_> {
         }
         if adapter.commands.is_empty() && adapter.id != GENERIC {
             self.at("commands").add("`commands` is missing: there is nothing to start", None);
+        }
+        if let Some(version) = adapter.verified.as_ref().filter(|version| Release::parse(version).is_none()) {
+            let message = format!("`{}` is no version", quoted(version));
+            let help = "a version is like `1.2`, `0.171.0` or `1.2.3-beta.1`".to_owned();
+            self.at("verified").add(message, Some(help));
         }
         self.at("command_env").variables(adapter.command_env.iter());
     }

@@ -27,6 +27,9 @@ pub struct Adapter {
     /// The file names of its program, in order; a `cmd` of such a name infers it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) commands: Vec<String>,
+    /// The version of its program that this was last tried with: what `harnessd agents --check` compares with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) verified: Option<String>,
     /// The variable that names another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) command_env: Option<String>,

@@ -131,6 +131,12 @@ impl Adapter {
         stores.iter().filter_map(|store| resolve(store, env, home)).collect()
     }
 
+    /// The version of its program that it was last tried with.
+    #[must_use]
+    pub fn verified(&self) -> Option<&str> {
+        self.verified.as_deref()
+    }
+
     /// What its program is asked with for its version; empty: it is not asked.
     #[must_use]
     pub fn version_args(&self) -> &[String] {

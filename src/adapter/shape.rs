@@ -59,6 +59,7 @@ pub(super) const ADAPTER: Shape = Table(&[
     ("id", Text),
     ("aliases", Texts),
     ("commands", Texts),
+    ("verified", Text),
     ("command_env", Text),
     ("search", Texts),
     ("tty", Flag),

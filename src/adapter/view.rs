@@ -23,6 +23,7 @@ impl Adapter {
             id: self.id.clone(),
             aliases: self.aliases.clone(),
             commands: self.commands.clone(),
+            verified: self.verified.clone(),
             supports: Supports {
                 prompt: self.takes_prompt(),
                 prompt_bytes: self.prompt_bound().filter(|bound| *bound > 0),

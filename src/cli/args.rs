@@ -90,7 +90,7 @@ pub(super) enum Verb {
     /// Check configuration files; starts nothing and needs no daemon
     Validate(ValidateArgs),
     /// List the known agents: which are installed, logged in, and what each supports
-    Agents,
+    Agents(AgentsArgs),
     /// Show what the next start of a harness would do, and do nothing
     Plan(PlanArgs),
     /// Look for what may be wrong with the daemon and around it; repairs nothing, needs no daemon
@@ -152,6 +152,14 @@ pub(super) enum LogFormat {
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     /// Print the jobs that are late, parked or failed their last run; exit 1 if there is one
+    #[arg(long)]
+    pub(super) check: bool,
+}
+
+/// Arguments of `agents`.
+#[derive(Debug, Args)]
+pub(super) struct AgentsArgs {
+    /// Compare the installed ones with the versions that were last verified; exit 1 if one is another
     #[arg(long)]
     pub(super) check: bool,
 }

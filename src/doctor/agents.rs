@@ -60,6 +60,7 @@ mod tests {
             login: Login::Unknown,
             login_files: Vec::new(),
             retention: None,
+            check: None,
         };
         assert_eq!(judge(&[absent("generic")]), []);
         let missed = Finding::note("not installed: codex");

@@ -11,7 +11,7 @@ use super::beside::find;
 use super::draft::{locate, workdir};
 use super::environment::{Surroundings, agent_environment, passed_on, readable_variables, text_of};
 use super::error::LaunchError;
-use crate::adapter::{Adapter, Registry};
+use crate::adapter::{Adapter, Registry, Release};
 use crate::config::Harness;
 use crate::host::files::{self, ReadProblem};
 use crate::host::process::{SpawnSpec, StdinSource};
@@ -54,6 +54,7 @@ fn agent(adapter: &Adapter, around: &Surroundings) -> FoundAgent {
         login,
         login_files,
         retention,
+        check: None,
     };
     FoundAgent { state, question }
 }
@@ -135,17 +136,15 @@ const LONGEST: usize = 100;
 pub fn version_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.clone().find(|line| line.split_whitespace().any(is_version)).or_else(|| lines.next())?;
-    Some(line.chars().filter(|one| !one.is_control()).take(LONGEST).collect())
-}
-
-/// Whether a word is like `1.2`, `v1.2.3` or `1.2.3-beta`.
-fn is_version(word: &str) -> bool {
-    let number = word.strip_prefix('v').unwrap_or(word);
-    let Some((major, rest)) = number.split_once('.') else { return false };
-    !major.is_empty()
-        && major.bytes().all(|one| one.is_ascii_digit())
-        && rest.starts_with(|one: char| one.is_ascii_digit())
+    let line = lines.clone().find(|line| Release::stated(line).is_some()).or_else(|| lines.next())?;
+    let mut said = line.chars().filter(|one| !one.is_control());
+    let mut kept: String = said.by_ref().take(LONGEST).collect();
+    // A version that was cut would be another one.
+    let cut_within = said.next().is_some_and(|next| !next.is_whitespace());
+    if let Some(before) = kept.rfind(char::is_whitespace).filter(|_| cut_within) {
+        kept.truncate(before);
+    }
+    Some(kept)
 }
 
 #[cfg(test)]
@@ -158,6 +157,8 @@ mod tests {
         assert_eq!(version_line(b"\n 2.1.9 (Claude Code)\r\nmore\n"), Some("2.1.9 (Claude Code)".to_owned()));
         assert_eq!(version_line(b"\x1b[0m1.0"), Some("[0m1.0".to_owned()));
         assert_eq!(version_line(b" \n"), None);
+        let long = format!("{} 1.0.102", "v".repeat(94));
+        assert_eq!(version_line(long.as_bytes()), Some("v".repeat(94)));
         assert_eq!(version_line("v".repeat(5000).as_bytes()), Some("v".repeat(100)));
     }
 

@@ -14,6 +14,9 @@ pub struct AgentView {
     pub aliases: Vec<String>,
     /// The file names that infer it.
     pub commands: Vec<String>,
+    /// The version of its program that its adapter was last tried with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<String>,
     /// What it supports.
     pub supports: Supports,
 }
@@ -82,6 +85,40 @@ pub struct AgentState {
     /// How long it keeps its transcripts, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<RetentionView>,
+    /// How its version compares with the verified one, of an installed one where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<VersionCheck>,
+}
+
+/// How the version of a program compares with the one that its adapter was last tried with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VersionCheck {
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The version alone, out of what the program says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Why it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What a version is beside the verified one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// That one.
+    Same,
+    /// A newer one.
+    Newer,
+    /// An older one.
+    Older,
+    /// Neither of these: another build, another of its previews.
+    Other,
+    /// It is not known.
+    Unknown,
+    /// The adapter was tried with none.
+    Unverified,
 }
 
 impl AgentState {

@@ -73,8 +73,8 @@ fn every_mistake_of_every_table_is_reported() {
             "mine [commands.1] `commands.1` is a string, not a number",
             "mine [skills.native.0] `skills.native.0` lacks the key `at`",
             "mine [skills.native.1.hidden] `skills.native.1.hidden` cannot be `allways` (did you mean `always`?)",
-            "mine [zzzz] unknown key `zzzz` (known here: `id`, `aliases`, `commands`, `command_env`, `search`, \
-             `tty`, `approval`, `oneshot`, `resident`, `quieten`, `scrub`, `skills`, `trajectory`, `gateway`, \
+            "mine [zzzz] unknown key `zzzz` (known here: `id`, `aliases`, `commands`, `verified`, `command_env`, \
+             `search`, `tty`, `approval`, `oneshot`, `resident`, `quieten`, `scrub`, `skills`, `trajectory`, `gateway`, \
              `mcp`, `outcome`, `probe`, `envelope_id`, `retention`)",
             "pi [quieten] `quieten` is a table, not a number",
             "pi [quite] unknown key `quite` (did you mean `quieten`?)",

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+mod check;
+
 use super::read;
 use crate::adapter::Registry;
+use crate::cli::args::AgentsArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::{Output, or_dash};
@@ -19,7 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// So many are asked at once.
 const MOST: usize = 4;
 
-pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn perform(
+    context: &Context,
+    args: &AgentsArgs,
+    out: &mut Output,
+) -> Result<ExitCode, Failure> {
     let view = match context.call_if_running(Op::Agents)? {
         Some(answer) => read(answer)?,
         None => {
@@ -28,10 +35,21 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
             AgentsView { judged_by: Judge::Caller, agents }
         }
     };
+    let view = if args.check { check::judged(view) } else { view };
     if out.is_json() {
         out.json(&view)?;
-        return Ok(ExitCode::SUCCESS);
+    } else if args.check {
+        check::print(&view, out)?;
+        say_where(&view, out)?;
+    } else {
+        print(&view, out)?;
+        say_where(&view, out)?;
     }
+    // Without `--check` nothing is judged.
+    Ok(check::status(&view))
+}
+
+fn print(view: &AgentsView, out: &mut Output) -> Result<(), Failure> {
     let row = |one: &AgentState| {
         let login = match one.login {
             Login::Yes => "yes",
@@ -48,11 +66,14 @@ pub(in crate::cli) fn perform(context: &Context, out: &mut Output) -> Result<Exi
         ]
     };
     let rows: Vec<Vec<String>> = view.agents.iter().map(row).collect();
-    out.table(&["AGENT", "VERSION", "LOGIN", "INSTALLED AT", "SUPPORTS"], &rows)?;
+    out.table(&["AGENT", "VERSION", "LOGIN", "INSTALLED AT", "SUPPORTS"], &rows)
+}
+
+fn say_where(view: &AgentsView, out: &mut Output) -> Result<(), Failure> {
     if view.judged_by == Judge::Caller {
         out.line("looked for in this environment, since no daemon answers")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The agents that are known here, and what a run would find around it, were its daemon started so.

@@ -1,0 +1,328 @@
+"""Installs the pinned agents from npm and PyPI into a cache directory, one directory `ID@VERSION` each.
+
+An install is made in a temporary directory beside it and gets its name when the package manager has ended
+well, so a directory of that name is always a whole one. Whatever goes wrong is an answer, never an exception:
+`Absent` with one sentence that the cells of that agent show.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+NODE = "22.23.5"
+"""The Node that agents get that need a newer one than machines have."""
+
+INSTALL_SECONDS = 300
+START_SECONDS = 60
+
+NO_ANSWER = re.compile(
+    r"\b(ECONNREFUSED|ECONNRESET|ECONNABORTED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|E5\d\d"
+    r"|ERR_SOCKET_TIMEOUT|FETCH_ERROR|NewConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError"
+    r"|Connection refused|Name or service not known|Temporary failure in name resolution|connection broken)\b"
+)
+NO_SUCH = re.compile(r"ETARGET|E404|No matching distribution found|No matching version found")
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Why an agent is not there: one sentence."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Package:
+    """What is asked of a registry. `python` is the oldest and the newest version that the package runs on."""
+
+    registry: str
+    name: str
+    node22: bool = False
+    python: tuple[tuple[int, int], tuple[int, int]] = ((3, 11), (3, 14))
+
+
+def npm(name: str, node22: bool = False) -> Package:
+    """A package of the npm registry."""
+    return Package("npm", name, node22=node22)
+
+
+def pypi(name: str, oldest: tuple[int, int] = (3, 11), newest: tuple[int, int] = (3, 14)) -> Package:
+    """A package of PyPI, for Python `oldest` to `newest`."""
+    return Package("pypi", name, python=(oldest, newest))
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An agent that is there and states the wanted version.
+
+    `path` goes in front of PATH wherever it runs, `needs` are directories elsewhere that it cannot run without
+    (the interpreter of a Python one).
+    """
+
+    directory: Path
+    program: Path
+    path: tuple[Path, ...] = ()
+    needs: tuple[Path, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """A form that `from_json` reads; it is carried into the namespaces."""
+        return {
+            "directory": str(self.directory),
+            "program": str(self.program),
+            "path": [str(entry) for entry in self.path],
+            "needs": [str(entry) for entry in self.needs],
+        }
+
+
+def to_json(found: Installed | Absent) -> dict[str, object]:
+    """Either answer, for `from_json`."""
+    return asdict(found) if isinstance(found, Absent) else found.to_json()
+
+
+def from_json(stated: Mapping[str, object]) -> Installed | Absent:
+    """The answer that `to_json` wrote down."""
+    if "reason" in stated:
+        return Absent(str(stated["reason"]))
+    paths = lambda key: tuple(Path(entry) for entry in stated[key])  # noqa: E731
+    return Installed(Path(str(stated["directory"])), Path(str(stated["program"])), paths("path"), paths("needs"))
+
+
+def install(
+    cache: Path, agent: str, version: str, package: Package, program: Callable[[Path], Path]
+) -> Installed | Absent:
+    """Has `agent` at exactly `version` below `cache`; `program` says which file of its directory is started."""
+    path: tuple[Path, ...] = ()
+    if package.node22:
+        node = install_node(cache)
+        if isinstance(node, Absent):
+            return Absent(f"needs Node 22, and {node.reason}")
+        path = (node,)
+    fresh = _have(cache, f"{agent}@{version}", package, version, path)
+    if isinstance(fresh, Absent):
+        return fresh
+    directory = cache / f"{agent}@{version}"
+    found = Installed(directory, program(directory), path, tuple(_interpreter_of(directory)))
+    fault = states(found, version)
+    if fault is None:
+        return found
+    if fresh:
+        shutil.rmtree(directory, ignore_errors=True)
+        return fault
+    return Absent(f"{fault.reason} (remove {directory} to have it installed again)")
+
+
+def install_node(cache: Path) -> Path | Absent:
+    """The directory of our own `node`."""
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine())
+    if machine is None:
+        return Absent(f"no package of npm has it for {platform.machine()}")
+    name = f"node-linux-{machine}"
+    made = _have(cache, f"node@{NODE}", npm(name), NODE, ())
+    if isinstance(made, Absent):
+        return made
+    return cache / f"node@{NODE}" / "node_modules" / name / "bin"
+
+
+def states(found: Installed, version: str) -> Absent | None:
+    """Nothing where the program starts and states `version`, else what is wrong."""
+    if not found.program.exists():
+        return Absent(f"the package holds no {found.program.relative_to(found.directory)}")
+    with tempfile.TemporaryDirectory(prefix="agents-home.") as home:
+        environment = {
+            "HOME": home,
+            "PATH": os.pathsep.join([*(str(entry) for entry in found.path), os.environ.get("PATH", "/usr/bin:/bin")]),
+        }
+        ended = _run([str(found.program), "--version"], Path(home), environment, START_SECONDS)
+    if ended.status != 0:
+        return Absent(f"`{found.program.name} --version` {ended.told()}")
+    if re.search(rf"(?<![\w.]){re.escape(version)}(?![\w+-]|\.\w)", re.sub(r"\bv(?=\d)", "", ended.output)) is None:
+        return Absent(f"`{found.program.name} --version` states {_short(ended.first_line())!r}, not {version}")
+    return None
+
+
+def _have(cache: Path, name: str, package: Package, version: str, path: tuple[Path, ...]) -> bool | Absent:
+    """Has the directory `name`; whether it was made just now."""
+    directory = cache / name
+    if directory.is_dir():
+        return False
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        _sweep(cache)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=cache))
+        scratch.chmod(0o755)
+    except OSError as error:
+        return Absent(f"the cache {cache} cannot be written: {error.strerror}")
+    try:
+        fetch = _fetch_npm if package.registry == "npm" else _fetch_pypi
+        fault = fetch(scratch, directory, package, version, path)
+        if fault is not None:
+            return fault
+        scratch.rename(directory)
+    except OSError as error:
+        # Another run was first: its install is as good as this one.
+        return False if directory.is_dir() else Absent(f"the cache {cache} cannot be written: {error.strerror}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return True
+
+
+def _sweep(cache: Path) -> None:
+    """Removes what installs left behind that were killed: temporary directories older than one may take."""
+    for left in cache.glob(".*@*.*"):
+        if time.time() - left.stat().st_mtime > 4 * INSTALL_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _fetch_npm(
+    scratch: Path, _directory: Path, package: Package, version: str, path: tuple[Path, ...]
+) -> Absent | None:
+    if shutil.which("npm") is None:
+        return Absent("there is no npm on PATH")
+    wanted = f"{package.name}@{version}"
+    options = ["--no-audit", "--no-fund", "--no-update-notifier", "--save-exact", "--loglevel=error"]
+    bounds = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
+    environment = {**os.environ, "PATH": os.pathsep.join([*(str(entry) for entry in path), os.environ["PATH"]])}
+    (scratch / "package.json").write_text('{"private": true}\n')
+    command = ["npm", "install", "--prefix", str(scratch), *options, *bounds, wanted]
+    return _fault("npm", "the npm registry", wanted, version, _run(command, scratch, environment, INSTALL_SECONDS))
+
+
+def _fetch_pypi(
+    scratch: Path, directory: Path, package: Package, version: str, _path: tuple[Path, ...]
+) -> Absent | None:
+    oldest, newest = package.python
+    python = find_python(oldest, newest)
+    if python is None:
+        dotted = [".".join(map(str, each)) for each in (oldest, newest)]
+        return Absent(f"needs Python {dotted[0]} or newer (to {dotted[1]}) with `venv`, and this machine has none")
+    environment = {**os.environ}
+    made = _run([str(python), "-m", "venv", str(scratch)], scratch, environment, INSTALL_SECONDS)
+    if made.status != 0:
+        return Absent(f"`{python.name} -m venv` {made.told()}")
+    wanted = f"{package.name}=={version}"
+    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--retries=1", "--timeout=30"]
+    command = [str(scratch / "bin" / "python"), "-m", "pip", "install", *options, wanted]
+    fault = _fault("pip", "PyPI", wanted, version, _run(command, scratch, environment, INSTALL_SECONDS))
+    if fault is None:
+        _move_venv(scratch, directory)
+    return fault
+
+
+def _move_venv(scratch: Path, directory: Path) -> None:
+    """Writes the name to come into the scripts of a venv, which hold the one that it was made under."""
+    old, new = os.fsencode(scratch), os.fsencode(directory)
+    for script in [scratch / "pyvenv.cfg", *(scratch / "bin").iterdir()]:
+        if script.is_file() and not script.is_symlink():
+            text = script.read_bytes()
+            if old in text and b"\0" not in text:
+                script.write_bytes(text.replace(old, new))
+
+
+def find_python(oldest: tuple[int, int], newest: tuple[int, int]) -> Path | None:
+    """An interpreter between the two that has `venv`, by preference one that all users may start."""
+    names = [f"python{oldest[0]}.{minor}" for minor in range(oldest[1], newest[1] + 1)]
+    search = os.pathsep.join(["/usr/bin", "/usr/local/bin", os.environ.get("PATH", "")])
+    candidates = [shutil.which(name, path=search) for name in names]
+    found = []
+    for candidate in dict.fromkeys([*filter(None, candidates), sys.executable]):
+        asked = "import sys, ensurepip; print(*sys.version_info[:2]); print(sys.base_prefix)"
+        ended = _run([candidate, "-c", asked], Path("/"), {**os.environ}, START_SECONDS)
+        lines = ended.output.splitlines()
+        if ended.status != 0 or len(lines) < 2:
+            continue
+        major, minor = map(int, lines[0].split())
+        if oldest <= (major, minor) <= newest:
+            found.append((not open_to_all(Path(lines[1])), len(found), Path(candidate)))
+    return min(found)[2] if found else None
+
+
+def open_to_all(path: Path) -> bool:
+    """Whether every user may enter all directories on the way to `path`."""
+    return all(above.stat().st_mode & 0o001 for above in [path, *path.parents] if above.is_dir())
+
+
+def _interpreter_of(directory: Path) -> Iterable[Path]:
+    """The installation of Python that a venv borrows from."""
+    configuration = directory / "pyvenv.cfg"
+    if configuration.is_file():
+        home = re.search(r"^home = (.+)$", configuration.read_text(), re.MULTILINE)
+        if home is not None:
+            base = Path(home.group(1)).parent
+            if base not in (Path("/usr"), Path("/usr/local")):
+                yield base
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A program that ran; `status` is None where it did not start or not end in time."""
+
+    status: int | None
+    output: str
+    fault: str = ""
+
+    def first_line(self) -> str:
+        """What it said first."""
+        return next((line.strip() for line in self.output.splitlines() if line.strip()), "nothing")
+
+    def told(self) -> str:
+        """What became of it, as the end of a sentence."""
+        if self.status is None:
+            return self.fault
+        how = f"ended with status {self.status}" if self.status > 0 else f"was killed by signal {-self.status}"
+        return f"{how}: {_short(self.first_line())}"
+
+
+def _run(command: list[str], directory: Path, environment: Mapping[str, str], seconds: int) -> Ended:
+    """Runs `command` in a session of its own, which is killed as a whole where it takes too long."""
+    try:
+        child = subprocess.Popen(
+            command,
+            cwd=directory,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            umask=0o022,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Ended(None, "", f"could not be started: {error.strerror}")
+    try:
+        output, _ = child.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        output, _ = child.communicate()
+        return Ended(None, output, f"did not end within {seconds} s")
+    return Ended(child.returncode, output)
+
+
+def _fault(manager: str, registry: str, wanted: str, version: str, ended: Ended) -> Absent | None:
+    """What a package manager's end means; nothing where all went well."""
+    if ended.status == 0:
+        return None
+    if ended.status is None:
+        return Absent(f"{manager} {ended.fault} on {wanted}")
+    silent = NO_ANSWER.search(ended.output)
+    if silent is not None:
+        return Absent(f"{registry} does not answer ({silent.group()})")
+    if f"{version} Requires-Python" in ended.output:
+        return Absent(f"{wanted} is not for the Python of this machine")
+    if NO_SUCH.search(ended.output):
+        return Absent(f"{registry} has no {wanted}")
+    return Absent(f"{manager} could not install {wanted}: it {ended.told()}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 160 else f"{text[:159]}…"
