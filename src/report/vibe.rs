@@ -50,6 +50,10 @@ impl Reader {
 
     /// Tells what a line says that is no record; false: nothing known.
     pub(super) fn line(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
+        if line.is_empty() {
+            // It ends its records with one.
+            return true;
+        }
         if let Some(words) = line.strip_prefix("Error: ") {
             self.held = None;
             tell(Told::Trouble(words.to_owned()));
