@@ -61,7 +61,9 @@ impl Reader {
         match (&self.error, status.as_i64()) {
             (None, Some(0)) => Statement::ok(),
             (Some(error), _) => error.clone(),
-            (None, _) => Statement::of(Outcome::Failed, &format!("its result states the exit status {status}")),
+            (None, _) => {
+                Statement::of(Outcome::Failed, &format!("its result states the exit status {status}"))
+            }
         }
     }
 }
@@ -79,7 +81,16 @@ fn message(data: &Value, own: bool, tell: &mut dyn FnMut(Told)) {
 /// The records that tell nothing here, by what their kinds begin with.
 fn known(kind: &str) -> bool {
     const KNOWN: [&str; 10] = [
-        "abort", "agent.", "assistant.", "hook.", "model.", "session.", "skill.", "subagent.", "system.", "tool.",
+        "abort",
+        "agent.",
+        "assistant.",
+        "hook.",
+        "model.",
+        "session.",
+        "skill.",
+        "subagent.",
+        "system.",
+        "tool.",
     ];
     kind == "user.message" || KNOWN.iter().any(|known| kind.starts_with(known))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{Format, Reader};
 use super::lines::{Line, Lines};
-use super::statement::{Statement, Trouble};
+use super::statement::Statement;
 use super::told::Told;
 use crate::base::{ExitStatus, Outcome, Report, Wall};
 
@@ -91,7 +91,7 @@ impl Decoder {
             return Some(Report { outcome, cause, until: None });
         }
         let words = self.trouble.as_deref().filter(|_| !by_signal(code))?;
-        Some(Statement::error(&Trouble { words, ..Trouble::default() }).report(now, zone))
+        Some(self.format.error(words).report(now, zone))
     }
 }
 

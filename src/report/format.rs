@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::statement::Statement;
+use super::statement::{Statement, Trouble};
 use super::told::Told;
-use super::{claude_code, codex, copilot, gemini, hermes, opencode, pi, qwen, vibe};
+use super::{claude_code, codex, copilot, gemini, grok, hermes, kimi, opencode, pi, qwen, vibe};
 use crate::base::{Outcome, words};
 
 words! {
@@ -19,8 +19,12 @@ words! {
         Copilot = "copilot",
         /// Gemini CLI's `stream-json`.
         Gemini = "gemini",
+        /// Grok Build's `streaming-json`.
+        Grok = "grok",
         /// The text of Hermes' `chat -Q`.
         Hermes = "hermes",
+        /// Kimi Code's `stream-json`.
+        Kimi = "kimi",
         /// OpenCode's `--format json`.
         OpenCode = "opencode",
         /// pi's `--mode json`.
@@ -42,6 +46,14 @@ impl Format {
         }
     }
 
+    /// What an error comes to that the program told last, before it ended by itself.
+    pub(super) fn error(self, words: &str) -> Statement {
+        match self {
+            Self::Kimi => kimi::error(words),
+            _ => Statement::error(&Trouble { words, ..Trouble::default() }),
+        }
+    }
+
     /// Whether its output always states how a run ended.
     pub(super) const fn states_results(self) -> bool {
         !matches!(self, Self::Hermes)
@@ -56,7 +68,9 @@ pub(super) enum Reader {
     Codex,
     Copilot(copilot::Reader),
     Gemini,
+    Grok(grok::Reader),
     Hermes,
+    Kimi(kimi::Reader),
     OpenCode,
     Pi(pi::Reader),
     Qwen,
@@ -70,7 +84,9 @@ impl Reader {
             Format::Codex => Self::Codex,
             Format::Copilot => Self::Copilot(copilot::Reader::default()),
             Format::Gemini => Self::Gemini,
+            Format::Grok => Self::Grok(grok::Reader::default()),
             Format::Hermes => Self::Hermes,
+            Format::Kimi => Self::Kimi(kimi::Reader::default()),
             Format::OpenCode => Self::OpenCode,
             Format::Pi => Self::Pi(pi::Reader::default()),
             Format::Qwen => Self::Qwen,
@@ -82,14 +98,17 @@ impl Reader {
     pub(super) fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(Told)) -> bool {
         // A stray byte in a text must not lose the record that holds it.
         let text = String::from_utf8_lossy(line);
-        let record = text.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(&text).ok());
-        let Some(record) = record.flatten() else { return self.line(&text, tell) };
+        let begins = line.trim_ascii_start().first() == Some(&b'{');
+        let record = begins.then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+        let Some(record) = record else { return self.plain(&text, tell) };
         match self {
             Self::ClaudeCode(reader) => reader.read(&record, tell),
             Self::Codex => codex::read(&record, tell),
             Self::Copilot(reader) => reader.read(&record, tell),
             Self::Gemini => gemini::read(&record, tell),
+            Self::Grok(reader) => reader.read(&record, tell),
             Self::Hermes => false,
+            Self::Kimi(reader) => reader.read(&record, tell),
             Self::OpenCode => opencode::read(&record, tell),
             Self::Pi(reader) => reader.read(&record, tell),
             Self::Qwen => qwen::read(&record, tell),
@@ -97,14 +116,15 @@ impl Reader {
         }
     }
 
-    /// Tells what a line says that is no record; false: nothing, and it is shown as it is.
-    fn line(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
+    /// Tells what a line says that is no record; false: it is none of the program's own.
+    fn plain(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
         match self {
-            Self::Hermes => hermes::line(line, tell),
-            Self::Vibe(reader) => return reader.line(line, tell),
-            _ => {}
+            Self::Grok(reader) => reader.repeats(line),
+            Self::Hermes => hermes::plain(line, tell),
+            Self::Kimi(_) => kimi::plain(line, tell),
+            Self::Vibe(reader) => reader.plain(line, tell),
+            _ => false,
         }
-        false
     }
 
     /// A statement that the program may go on after, by itself.

@@ -17,9 +17,10 @@ const ERRORS: [&str; 8] = [
     "Request payload too large",
 ];
 
-/// Tells what a line may be. All of them are shown as they are.
-pub(super) fn line(line: &str, tell: &mut dyn FnMut(Told)) {
+/// Tells what a line may be; false: all of them are shown as they are.
+pub(super) fn plain(line: &str, tell: &mut dyn FnMut(Told)) -> bool {
     if ERRORS.iter().any(|error| line.starts_with(error)) {
         tell(Told::Perhaps(line.to_owned()));
     }
+    false
 }

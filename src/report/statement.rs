@@ -15,7 +15,7 @@ use crate::base::{Outcome, Report, Wall};
 /// The bytes of an error that are looked at.
 const LOOKED_AT: usize = 4096;
 /// What stands before a status of HTTP.
-const BEFORE_STATUS: [&str; 6] = ["status", "error", "code", "http", "rejected", "response"];
+const BEFORE_STATUS: [&str; 7] = ["status", "error", "code", "http", "rejected", "response", "unauthorized"];
 
 /// Words of limits that pass by themselves.
 const LIMITS: [&str; 14] = [
@@ -37,8 +37,9 @@ const LIMITS: [&str; 14] = [
 /// Words of a provider that has too much to do.
 const OVERLOAD: [&str; 4] = ["overloaded", "high demand", "service unavailable", "at capacity"];
 /// Words of a login that is missing or no longer good.
-const LOGIN: [&str; 15] = [
+const LOGIN: [&str; 16] = [
     "not logged in",
+    "not signed in",
     "please run /login",
     "invalid api key",
     "invalid x-api-key",

@@ -49,7 +49,7 @@ impl Reader {
     }
 
     /// Tells what a line says that is no record; false: nothing known.
-    pub(super) fn line(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
+    pub(super) fn plain(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
         if line.is_empty() {
             // It ends its records with one.
             return true;

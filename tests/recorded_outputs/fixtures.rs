@@ -28,20 +28,28 @@ impl Fixture {
     }
 }
 
-const UNSTATED: &str = "ended without stating a result";
+/// An output that comes to this outcome, for this cause.
+pub(super) const fn of(
+    name: &'static str,
+    format: Format,
+    status: ExitStatus,
+    outcome: Outcome,
+    cause: &'static str,
+) -> Fixture {
+    Fixture { name, format, status, outcome: Some((outcome, cause)), until: None }
+}
+
+/// An output that states nothing.
+pub(super) const fn none(name: &'static str, format: Format, status: ExitStatus) -> Fixture {
+    Fixture { name, format, status, outcome: None, until: None }
+}
+
+pub(super) const UNSTATED: &str = "ended without stating a result";
 
 /// Every output that is kept; no outcome: the end of the program alone decides.
 pub(super) fn all() -> Vec<Fixture> {
-    let of = |name, format, status, outcome, cause| Fixture {
-        name,
-        format,
-        status,
-        outcome: Some((outcome, cause)),
-        until: None,
-    };
-    let none = |name, format, status| Fixture { name, format, status, outcome: None, until: None };
     let limited = |until, fixture| Fixture { until: Some(until), ..fixture };
-    vec![
+    let mut all = vec![
         of("claude-code/ok", ClaudeCode, Code(0), Ok, ""),
         of("claude-code/tool", ClaudeCode, Code(0), Ok, ""),
         of("claude-code/quoted", ClaudeCode, Code(0), Ok, ""),
@@ -214,7 +222,13 @@ pub(super) fn all() -> Vec<Fixture> {
         of("qwen/401", Qwen, Code(1), AuthRequired, "[API Error: 401 invalid x-api-key]"),
         of("qwen/max-turns", Qwen, Code(53), MaxTurns, "exit status 53: it used up its turns"),
         none("qwen/sigterm", Qwen, Signal(15)),
-    ]
+    ];
+    all.extend(crate::copilot::all());
+    all.extend(crate::grok::all());
+    all.extend(crate::hermes::all());
+    all.extend(crate::kimi::all());
+    all.extend(crate::vibe::all());
+    all
 }
 
 /// RUN-0: the outcome is read from what each agent really prints.

@@ -15,12 +15,25 @@ fn shown(name: &str, quiet: bool) -> String {
 fn a_run_with_a_tool_reads_as_text() {
     for (name, text) in [
         ("claude-code/tool", "[Bash] echo limit reached; echo Claude AI usage limit reached\nDONE\n"),
+        (
+            "grok/tool",
+            "[run_terminal_command] echo limit reached; echo Claude AI usage limit reached\nDONE\n",
+        ),
         ("opencode/tool", "[bash] echo limit reached\nDONE\n"),
         ("pi/tool", "[bash] echo limit reached; echo Claude AI usage limit reached\nDONE\n"),
     ] {
         assert_eq!(shown(name, false), text, "{name}");
         assert_eq!(shown(name, true), "DONE\n", "{name}");
     }
+}
+
+/// RUN-2: what Kimi Code's tool prints is no record, so it is shown, and once.
+#[test]
+fn what_a_tool_prints_beside_the_records_is_shown() {
+    let printed = "limit reached\nClaude AI usage limit reached\n";
+    let call = "[Bash] echo limit reached; echo Claude AI usage limit reached\n";
+    assert_eq!(shown("kimi/tool", false), format!("{printed}{call}DONE\n"));
+    assert_eq!(shown("kimi/tool", true), format!("{printed}DONE\n"));
 }
 
 /// RUN-2: errors are shown once, whatever is wanted, and so is everything that is no record.
@@ -47,6 +60,23 @@ fn errors_and_foreign_lines_are_shown_once() {
                 "{codex}{warned}[shell] /bin/bash -lc 'echo limit reached; echo Claude AI usage limit reached'\n\
                  DONE\n"
             ),
+        ),
+        ("grok/429", "error: rate_limit_error: Rate limit reached for requests\n".to_owned()),
+        (
+            "grok/500",
+            "error: API error (status 500 Internal Server Error): Internal server error\n".to_owned(),
+        ),
+        (
+            "grok/max-turns",
+            "[run_terminal_command] true\n[run_terminal_command] true\nerror: it used up its turns\n"
+                .to_owned(),
+        ),
+        (
+            "kimi/429",
+            "error: 429 Rate limit reached for requests, tries again\n\
+             error: provider.rate_limit: 429 Rate limit reached for requests\n\
+             See log: /home/u/.kimi-code/logs/kimi-code.log\n"
+                .to_owned(),
         ),
         ("opencode/401", "error: invalid x-api-key\n".to_owned()),
         (

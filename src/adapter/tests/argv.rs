@@ -176,14 +176,45 @@ fn one_shots() -> Vec<Case> {
             &[],
             false,
         ),
-        case("kimi_plain", "kimi", PLAIN, &["kimi", "--prompt=P"], KIMI, false),
-        case("kimi_all", "kimi", all(), &["kimi", "-m", "m/x", "--prompt=P"], KIMI, false),
-        case("grok_plain", "grok", PLAIN, &["grok", "--single=P"], GROK, false),
+        case(
+            "kimi_plain",
+            "kimi",
+            PLAIN,
+            &["kimi", "--output-format", "stream-json", "--prompt=P"],
+            KIMI,
+            false,
+        ),
+        case(
+            "kimi_all",
+            "kimi",
+            all(),
+            &["kimi", "--output-format", "stream-json", "-m", "m/x", "--prompt=P"],
+            KIMI,
+            false,
+        ),
+        case(
+            "grok_plain",
+            "grok",
+            PLAIN,
+            &["grok", "--output-format", "streaming-json", "--single=P"],
+            GROK,
+            false,
+        ),
         case(
             "grok_all",
             "grok",
             PromptOptions { max_turns: Some(3), ..all() },
-            &["grok", "-m", "m/x", "--always-approve", "--max-turns", "3", "--single=P"],
+            &[
+                "grok",
+                "--output-format",
+                "streaming-json",
+                "-m",
+                "m/x",
+                "--always-approve",
+                "--max-turns",
+                "3",
+                "--single=P",
+            ],
             GROK,
             false,
         ),
@@ -222,7 +253,8 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
     // The output of the others has no format that is known.
-    let reports = ["claude-code", "codex", "opencode", "pi", "gemini", "qwen"].contains(&case.agent);
+    let reports =
+        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "kimi", "grok"].contains(&case.agent);
     let reports = reports && !wanted.resident;
     assert_eq!(made.report.as_deref(), reports.then_some(case.agent), "{}", case.name);
 }

@@ -317,7 +317,7 @@ fn the_table_of_agents_follows_from_the_data() {
         ("crush", ByFlag, Already, Never, Already, "private"),
         ("goose", ByFlag, ByFlag, ByFlag, Already, "shared"),
         ("hermes", ByFlag, ByFlag, ByFlag, Already, "none"),
-        ("kimi", ByFlag, Already, Never, Already, "private"),
+        ("kimi", ByFlag, Already, ByFlag, Already, "private"),
         ("grok", ByFlag, ByFlag, ByFlag, Already, "shared"),
         ("vibe", ByFlag, ByFlag, ByFlag, Already, "private"),
         ("antigravity", Never, ByFlag, Never, Already, "none"),

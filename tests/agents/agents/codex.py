@@ -1,0 +1,60 @@
+"""Codex."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents import Agent
+from install import npm
+
+if TYPE_CHECKING:
+    from model import Call
+
+SETTINGS = """\
+model = "{model}"
+model_provider = "mock"
+
+[model_providers.mock]
+name = "mock"
+base_url = "{url}/v1"
+env_key = "MOCK_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+"""
+
+
+class Codex(Agent):
+    """Speaks OpenAI's Responses."""
+
+    id = "codex"
+    package = npm("@openai/codex")
+    fast = True
+    models = ("gpt-5.1-codex", "gpt-5.1")
+    na = {"argv.max_turns": "it has no limit of turns", "outcome.max_turns": "it has no limit of turns"}
+    # It calls a 500 of the server "high demand".
+    accepts = {"outcome.500": ("overloaded",)}
+    notes = {cell: "with `request_max_retries = 1`" for cell in ("outcome.401", "outcome.500")}
+
+    def program(self, directory: Path) -> Path:
+        machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+        vendor = directory / "node_modules" / "@openai" / f"codex-linux-{machine}" / "vendor"
+        return vendor / f"{platform.machine()}-unknown-linux-musl" / "bin" / "codex"
+
+    def prepare(self, home: Path, url: str) -> None:
+        settings = home / ".codex" / "config.toml"
+        settings.parent.mkdir()
+        settings.write_text(SETTINGS.format(model=self.models[0], url=url), encoding="utf-8")
+
+    def keys(self, url: str) -> dict[str, object]:
+        return {"env": {"MOCK_KEY": "none"}}
+
+    def subagent(self, prompt: str) -> Call:
+        from model import Call
+
+        return Call("spawn_agent$", {"message": prompt})
+
+
+AGENT = Codex()
