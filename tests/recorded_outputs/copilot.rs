@@ -79,7 +79,7 @@ fn the_error_before_the_result_is_what_it_met() {
         (&[turn, failed], 1, (Failed, Some(bare))),
         (&[turn, abort, done], 0, (Failed, Some("it broke off: user_abort"))),
         (&[turn, abort], 0, (Failed, Some("ended without stating a result"))),
-        (&[error], 1, (RateLimited, Some("no"))),
+        (&[error], 1, (Failed, Some("no"))),
     ] {
         let (outcome, cause) = expected;
         assert_eq!(comes_to(records, status), Some((outcome, cause.map(str::to_owned))), "{records:?}");
