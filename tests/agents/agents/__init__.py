@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from install import Installed, Package
 
 if TYPE_CHECKING:
-    from model import Call, Exchange
+    from model import Call, Exchange, Step
 
 ADAPTERS = Path(__file__).resolve().parents[3] / "src" / "adapter" / "builtin"
 
@@ -91,6 +91,10 @@ class Agent:
     def subagent(self, prompt: str) -> Call | None:
         """The call of a tool that hands `prompt` to a sub-agent, or nothing where it has none (`usage.subagent` in `na`)."""
         return None
+
+    def after_subagent(self) -> Sequence[Step]:
+        """What the agent is to do after that call so that it hears the sub-agent's answer, where it does not wait by itself."""
+        return ()
 
     def unwritten(self, exchange: Exchange) -> str | None:
         """Why the agent keeps nothing of this exchange in its transcript, so that no reader can count it: or nothing.

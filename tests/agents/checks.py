@@ -1,0 +1,171 @@
+"""What the scenarios check: each either holds or raises `Failed` with a reason in words that stay the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from cells import Cell, Failed, na, no, yes
+from model import Exchange
+from world import Harness, World, processes
+
+NUMBERS = ("input", "cached", "output", "calls")
+
+
+@dataclass
+class Found:
+    """The cells that a scenario fills."""
+
+    world: World
+    cells: dict[str, Cell] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, cell: str) -> Iterator[None]:
+        """Fills `cell` by whether the check in the block holds."""
+        agent = self.world.agent
+        if cell in agent.na:
+            self.cells[cell] = na(agent.na[cell])
+        try:
+            yield
+        except Failed as failed:
+            self.cells.setdefault(cell, no(agent.known.get(cell, failed.reason), detail(failed)))
+        else:
+            self.cells.setdefault(cell, yes(agent.notes.get(cell, "")))
+
+    def applies(self, *cells: str) -> bool:
+        """Whether any of these cells applies to the agent; those that do not are filled."""
+        for cell in cells:
+            if cell in self.world.agent.na:
+                self.cells[cell] = na(self.world.agent.na[cell])
+        return any(cell not in self.world.agent.na for cell in cells)
+
+
+def detail(failed: Failed) -> str:
+    """What was measured, with the check's own words where a known reason takes their place."""
+    return f"{failed.reason}: {failed.detail}" if failed.detail else failed.reason
+
+
+def require(holds: object, reason: str, measured: object = "") -> None:
+    """Raises `Failed` where it does not hold."""
+    if not holds:
+        raise Failed(reason, str(measured))
+
+
+def strings(value: object) -> Iterator[str]:
+    """All texts in a document, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield key
+            yield from strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each)
+
+
+def turns(exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """Those that are the agent's own work, not an errand like a title."""
+    return [exchange for exchange in exchanges if exchange.kind != "side"]
+
+
+def first_turn(world: World, tag: str) -> Exchange:
+    """The first request of a run."""
+    served = turns(world.served(tag))
+    require(served, "no request reached the server")
+    return served[0]
+
+
+def prompt_arrived(world: World, tag: str, prompt: str) -> None:
+    """The prompt is, byte for byte, part of one text of the first request."""
+    texts = list(strings(first_turn(world, tag).body))
+    if any(prompt in text for text in texts):
+        return
+    near = next((text for text in texts if f"run:{tag}@@" in text), "")
+    raise Failed("the model did not get the prompt byte for byte", json.dumps(near)[:300])
+
+
+def model_asked_for(world: World, tag: str, model: str) -> None:
+    """Each request of the run names the model."""
+    wanted = world.agent.model_in_request(model)
+    for exchange in turns(world.served(tag)):
+        named = exchange.body.get("model")
+        require(
+            named == wanted or f"/{wanted}:" in exchange.path,
+            "another model was asked for",
+            f"{named or exchange.path}, not {wanted}",
+        )
+
+
+def outcome_is(world: World, run: Mapping, cell: str, usual: tuple[str, ...]) -> None:
+    """The run ended as it has to for `cell`, and in time."""
+    right = world.agent.accepts.get(cell, usual)
+    cause = f"{run.get('cause', '')} (status {run.get('exit_code', run.get('signal'))})"
+    require(run["outcome"] in right, f"the outcome was `{run['outcome']}`", cause)
+
+
+def took(run: Mapping) -> float:
+    """The seconds of a run."""
+    begun, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "ended_at"))
+    return (ended - begun).total_seconds()
+
+
+def in_time(seconds: float, patience: float) -> None:
+    """It did not take longer than it may."""
+    require(seconds <= patience, f"it took longer than {patience:g} s", f"{seconds:.1f} s")
+
+
+def nothing_left(run: Mapping, *marks: str) -> None:
+    """No process of the run is alive, by the run's marker in the environment or a mark in the arguments."""
+    for mark in (f"HARNESSD_RUN_ID={run['id']}", *marks):
+        left = processes(mark)
+        require(not left, "processes were left", left)
+
+
+def exact(run: Mapping) -> None:
+    """One session is the run's, by evidence and not by inference."""
+    sessions = [session for session in run.get("sessions", []) if not session.get("parent")]
+    require(sessions, "no session is credited to the run")
+    evidence = sorted({session["evidence"].partition(":")[0] for session in sessions})
+    require(evidence == ["exact"], f"its session is `{', '.join(evidence)}`", sessions)
+
+
+def sums(world: World, exchanges: Iterable[Exchange]) -> dict[str, int]:
+    """What the server served, as `usage` states it; errors cost nothing."""
+    counted = [exchange.usage for exchange in exchanges if exchange.usage is not None]
+    return {
+        "input": sum(usage.input for usage in counted),
+        "cached": sum(usage.cached for usage in counted),
+        "output": sum(usage.output for usage in counted),
+        "calls": len(counted),
+    }
+
+
+def usage_equals(world: World, harness: Harness, run: Mapping, tag: str, least: int) -> None:
+    """`show` and `usage --by run` both state what the server served in this run: `least` calls or more."""
+    served = world.served(tag)
+    require(len(turns(served)) >= least, f"fewer than {least} calls reached the server", len(served))
+    shown = [run.get("usage", {}), harness.usage(run["id"])]
+    stated = [{key: row.get(key, 0) for key in NUMBERS} for row in shown]
+    wanted = sums(world, served)
+    if all(row == wanted for row in stated):
+        return
+    require(stated[0] == stated[1], "`show` and `usage` differ", stated)
+    written = [exchange for exchange in served if world.agent.unwritten(exchange) is None]
+    if len(written) < len(served) and stated[0] == sums(world, written):
+        reasons = {reason for exchange in served if (reason := world.agent.unwritten(exchange)) is not None}
+        raise Failed("; ".join(sorted(reasons)), difference(stated[0], wanted))
+    raise Failed(f"{', '.join(wrong(stated[0], wanted))} of `usage` are not what was served", difference(stated[0], wanted))
+
+
+def wrong(stated: Mapping[str, int], wanted: Mapping[str, int]) -> list[str]:
+    """The numbers that differ."""
+    return [key for key in NUMBERS if stated[key] != wanted[key]]
+
+
+def difference(stated: Mapping[str, int], wanted: Mapping[str, int]) -> str:
+    """The numbers that differ, with their values."""
+    return ", ".join(f"{key} {stated[key]} of {wanted[key]}" for key in wrong(stated, wanted))
