@@ -1,0 +1,57 @@
+"""The dialects that agents speak: one module each, with the same functions.
+
+    said(body)                       the conversation, as a list of `Said`
+    tools(body)                      the offered tools: name -> schema of the arguments
+    whole(body, act, usage)          the answer as one document
+    events(body, act, usage)         the same as (event, data) of a stream; `event` may be None
+    error(status, message)           the body of an error, as the vendor sends it
+
+An act is what a step comes to: `Text` or `Use`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Text:
+    """An answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """A call of a tool."""
+
+    name: str
+    arguments: Mapping[str, object]
+
+
+Act = Text | Use
+Event = tuple[str | None, object]
+
+
+def fresh(prefix: str) -> str:
+    """An id as vendors give them."""
+    return prefix + uuid.uuid4().hex[:24]
+
+
+def texts(content: object) -> Iterator[str]:
+    """The texts in the content of a message: a string, or a list of blocks."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        for block in content:
+            if isinstance(block, str):
+                yield block
+            elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
+                yield block["text"]
+
+
+def listed(value: object) -> list[Mapping]:
+    """The objects of a list, of what a request has in it."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

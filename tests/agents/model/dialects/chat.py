@@ -1,0 +1,82 @@
+"""OpenAI's Chat Completions. `prompt_tokens` hold the cached ones."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+
+from ..ledger import Usage
+from ..script import Said
+from . import Act, Event, Text, fresh, listed, texts
+
+ERRORS = {
+    401: ("invalid_request_error", "invalid_api_key"),
+    403: ("permission_error", None),
+    429: ("requests", "rate_limit_exceeded"),
+    500: ("server_error", None),
+    503: ("server_error", None),
+}
+
+
+def said(body: Mapping) -> list[Said]:
+    found: list[Said] = []
+    for message in listed(body.get("messages")):
+        role = message.get("role")
+        if role == "tool":
+            found.append(Said("tool", ""))
+        else:
+            found += [Said("user" if role == "user" else "model", text) for text in texts(message.get("content"))]
+    return found
+
+
+def tools(body: Mapping) -> dict[str, Mapping]:
+    offered = (tool.get("function") or {} for tool in listed(body.get("tools")))
+    return {tool["name"]: tool.get("parameters") or {} for tool in offered if "name" in tool}
+
+
+def _usage(usage: Usage) -> dict[str, object]:
+    return {
+        "prompt_tokens": usage.input, "completion_tokens": usage.output, "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+    }
+
+
+def _message(act: Act) -> dict[str, object]:
+    if isinstance(act, Text):
+        return {"role": "assistant", "content": act.text}
+    function = {"name": act.name, "arguments": json.dumps(act.arguments)}
+    call = {"index": 0, "id": fresh("call_"), "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _end(act: Act) -> str:
+    return "stop" if isinstance(act, Text) else "tool_calls"
+
+
+def _head(body: Mapping, kind: str) -> dict[str, object]:
+    return {"id": fresh("chatcmpl-"), "object": kind, "created": int(time.time()), "model": body.get("model")}
+
+
+def whole(body: Mapping, act: Act, usage: Usage) -> dict[str, object]:
+    choice = {"index": 0, "message": _message(act), "finish_reason": _end(act)}
+    return {**_head(body, "chat.completion"), "choices": [choice], "usage": _usage(usage)}
+
+
+def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
+    head = _head(body, "chat.completion.chunk")
+
+    def chunk(delta: Mapping, end: str | None = None) -> Event:
+        return None, {**head, "choices": [{"index": 0, "delta": dict(delta), "finish_reason": end}]}
+
+    message = _message(act)
+    yield chunk({"role": "assistant", "content": ""})
+    yield chunk({"content": act.text} if isinstance(act, Text) else {"tool_calls": message["tool_calls"]})
+    yield chunk({}, _end(act))
+    yield None, {**head, "choices": [], "usage": _usage(usage)}
+    yield None, "[DONE]"
+
+
+def error(status: int, message: str) -> dict[str, object]:
+    kind, code = ERRORS.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
