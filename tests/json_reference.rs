@@ -133,10 +133,10 @@ fn agents() -> Value {
         "hides_native_skills": true, "trajectory": true, "gateway": true, "mcp": true, "outcome": true,
         "session_id": true, "resume": true, "resident_resume": true, "fork": true});
     whole::<AgentsView>(
-        json!({"judged_by": "daemon", "agents": [{"id": "pi", "aliases": [], "commands": ["pi"],
+        json!({"judged_by": "daemon", "agents": [{"id": "pi", "aliases": [], "commands": ["pi"], "verified": "1.0",
         "supports": supports, "installed": true, "path": "/pi", "version": "1", "version_trouble": "t",
         "login": "yes", "login_files": [], "retention": {"file": "/f", "key": "k", "value": "1", "default": "30 days",
-        "trouble": "t"}}]}),
+        "trouble": "t"}, "check": {"verdict": "unknown", "version": "1.0", "why": "w"}}]}),
     )
 }
 

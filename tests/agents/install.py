@@ -11,20 +11,26 @@ import os
 import platform
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from pythons import find_python, interpreter_of, move_venv
+from running import Ended, run, short
 
 NODE = "22.23.5"
 """The Node that agents get that need a newer one than machines have."""
 
 INSTALL_SECONDS = 300
 START_SECONDS = 60
+ALL_SECONDS = 600
+AT_ONCE = 2
+
+UNANSWERED = "does not answer"
+NEEDS_NODE = "needs Node 22, and "
 
 NO_ANSWER = re.compile(
     r"\b(ECONNREFUSED|ECONNRESET|ECONNABORTED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|E5\d\d"
@@ -97,6 +103,41 @@ def from_json(stated: Mapping[str, object]) -> Installed | Absent:
     return Installed(Path(str(stated["directory"])), Path(str(stated["program"])), paths("path"), paths("needs"))
 
 
+@dataclass(frozen=True)
+class Order:
+    """An agent that is wanted; `program` says which file of its directory is started."""
+
+    agent: str
+    version: str
+    package: Package
+    program: Callable[[Path], Path]
+
+
+def install_all(cache: Path, orders: Iterable[Order], seconds: float = ALL_SECONDS) -> dict[str, Installed | Absent]:
+    """Installs two at a time, all of them within about `seconds`; the answers by agent.
+
+    A registry that did not answer once is not asked again, and after the time nothing more is fetched; what lies
+    in the cache is found all the same.
+    """
+    silent: dict[str, Absent] = {}
+    until = time.monotonic() + seconds
+
+    def one(order: Order) -> Installed | Absent:
+        refused = silent.get(order.package.registry)
+        if refused is None and time.monotonic() > until:
+            refused = Absent(f"it was not fetched: installing the others took more than {seconds:g} s")
+        if refused is not None and not (cache / f"{order.agent}@{order.version}").is_dir():
+            return refused
+        answer = install(cache, order.agent, order.version, order.package, order.program)
+        if isinstance(answer, Absent) and UNANSWERED in answer.reason:
+            silent[order.package.registry] = Absent(answer.reason.removeprefix(NEEDS_NODE))
+        return answer
+
+    wanted = list(orders)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return {order.agent: found for order, found in zip(wanted, pool.map(one, wanted))}
+
+
 def install(
     cache: Path, agent: str, version: str, package: Package, program: Callable[[Path], Path]
 ) -> Installed | Absent:
@@ -105,13 +146,13 @@ def install(
     if package.node22:
         node = install_node(cache)
         if isinstance(node, Absent):
-            return Absent(f"needs Node 22, and {node.reason}")
+            return Absent(f"{NEEDS_NODE}{node.reason}")
         path = (node,)
     fresh = _have(cache, f"{agent}@{version}", package, version, path)
     if isinstance(fresh, Absent):
         return fresh
     directory = cache / f"{agent}@{version}"
-    found = Installed(directory, program(directory), path, tuple(_interpreter_of(directory)))
+    found = Installed(directory, program(directory), path, tuple(interpreter_of(directory)))
     fault = states(found, version)
     if fault is None:
         return found
@@ -142,11 +183,11 @@ def states(found: Installed, version: str) -> Absent | None:
             "HOME": home,
             "PATH": os.pathsep.join([*(str(entry) for entry in found.path), os.environ.get("PATH", "/usr/bin:/bin")]),
         }
-        ended = _run([str(found.program), "--version"], Path(home), environment, START_SECONDS)
+        ended = run([str(found.program), "--version"], Path(home), environment, START_SECONDS)
     if ended.status != 0:
         return Absent(f"`{found.program.name} --version` {ended.told()}")
     if re.search(rf"(?<![\w.]){re.escape(version)}(?![\w+-]|\.\w)", re.sub(r"\bv(?=\d)", "", ended.output)) is None:
-        return Absent(f"`{found.program.name} --version` states {_short(ended.first_line())!r}, not {version}")
+        return Absent(f"`{found.program.name} --version` states {short(ended.first_line())!r}, not {version}")
     return None
 
 
@@ -190,11 +231,11 @@ def _fetch_npm(
         return Absent("there is no npm on PATH")
     wanted = f"{package.name}@{version}"
     options = ["--no-audit", "--no-fund", "--no-update-notifier", "--save-exact", "--loglevel=error"]
-    bounds = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
+    bounds = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=120000"]
     environment = {**os.environ, "PATH": os.pathsep.join([*(str(entry) for entry in path), os.environ["PATH"]])}
     (scratch / "package.json").write_text('{"private": true}\n')
     command = ["npm", "install", "--prefix", str(scratch), *options, *bounds, wanted]
-    return _fault("npm", "the npm registry", wanted, version, _run(command, scratch, environment, INSTALL_SECONDS))
+    return _fault("npm", "the npm registry", wanted, version, run(command, scratch, environment, INSTALL_SECONDS))
 
 
 def _fetch_pypi(
@@ -206,106 +247,16 @@ def _fetch_pypi(
         dotted = [".".join(map(str, each)) for each in (oldest, newest)]
         return Absent(f"needs Python {dotted[0]} or newer (to {dotted[1]}) with `venv`, and this machine has none")
     environment = {**os.environ}
-    made = _run([str(python), "-m", "venv", str(scratch)], scratch, environment, INSTALL_SECONDS)
+    made = run([str(python), "-m", "venv", str(scratch)], scratch, environment, INSTALL_SECONDS)
     if made.status != 0:
         return Absent(f"`{python.name} -m venv` {made.told()}")
     wanted = f"{package.name}=={version}"
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--retries=1", "--timeout=30"]
     command = [str(scratch / "bin" / "python"), "-m", "pip", "install", *options, wanted]
-    fault = _fault("pip", "PyPI", wanted, version, _run(command, scratch, environment, INSTALL_SECONDS))
+    fault = _fault("pip", "PyPI", wanted, version, run(command, scratch, environment, INSTALL_SECONDS))
     if fault is None:
-        _move_venv(scratch, directory)
+        move_venv(scratch, directory)
     return fault
-
-
-def _move_venv(scratch: Path, directory: Path) -> None:
-    """Writes the name to come into the scripts of a venv, which hold the one that it was made under."""
-    old, new = os.fsencode(scratch), os.fsencode(directory)
-    for script in [scratch / "pyvenv.cfg", *(scratch / "bin").iterdir()]:
-        if script.is_file() and not script.is_symlink():
-            text = script.read_bytes()
-            if old in text and b"\0" not in text:
-                script.write_bytes(text.replace(old, new))
-
-
-def find_python(oldest: tuple[int, int], newest: tuple[int, int]) -> Path | None:
-    """An interpreter between the two that has `venv`, by preference one that all users may start."""
-    names = [f"python{oldest[0]}.{minor}" for minor in range(oldest[1], newest[1] + 1)]
-    search = os.pathsep.join(["/usr/bin", "/usr/local/bin", os.environ.get("PATH", "")])
-    candidates = [shutil.which(name, path=search) for name in names]
-    found = []
-    for candidate in dict.fromkeys([*filter(None, candidates), sys.executable]):
-        asked = "import sys, ensurepip; print(*sys.version_info[:2]); print(sys.base_prefix)"
-        ended = _run([candidate, "-c", asked], Path("/"), {**os.environ}, START_SECONDS)
-        lines = ended.output.splitlines()
-        if ended.status != 0 or len(lines) < 2:
-            continue
-        major, minor = map(int, lines[0].split())
-        if oldest <= (major, minor) <= newest:
-            found.append((not open_to_all(Path(lines[1])), len(found), Path(candidate)))
-    return min(found)[2] if found else None
-
-
-def open_to_all(path: Path) -> bool:
-    """Whether every user may enter all directories on the way to `path`."""
-    return all(above.stat().st_mode & 0o001 for above in [path, *path.parents] if above.is_dir())
-
-
-def _interpreter_of(directory: Path) -> Iterable[Path]:
-    """The installation of Python that a venv borrows from."""
-    configuration = directory / "pyvenv.cfg"
-    if configuration.is_file():
-        home = re.search(r"^home = (.+)$", configuration.read_text(), re.MULTILINE)
-        if home is not None:
-            base = Path(home.group(1)).parent
-            if base not in (Path("/usr"), Path("/usr/local")):
-                yield base
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A program that ran; `status` is None where it did not start or not end in time."""
-
-    status: int | None
-    output: str
-    fault: str = ""
-
-    def first_line(self) -> str:
-        """What it said first."""
-        return next((line.strip() for line in self.output.splitlines() if line.strip()), "nothing")
-
-    def told(self) -> str:
-        """What became of it, as the end of a sentence."""
-        if self.status is None:
-            return self.fault
-        how = f"ended with status {self.status}" if self.status > 0 else f"was killed by signal {-self.status}"
-        return f"{how}: {_short(self.first_line())}"
-
-
-def _run(command: list[str], directory: Path, environment: Mapping[str, str], seconds: int) -> Ended:
-    """Runs `command` in a session of its own, which is killed as a whole where it takes too long."""
-    try:
-        child = subprocess.Popen(
-            command,
-            cwd=directory,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            umask=0o022,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return Ended(None, "", f"could not be started: {error.strerror}")
-    try:
-        output, _ = child.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        output, _ = child.communicate()
-        return Ended(None, output, f"did not end within {seconds} s")
-    return Ended(child.returncode, output)
 
 
 def _fault(manager: str, registry: str, wanted: str, version: str, ended: Ended) -> Absent | None:
@@ -316,13 +267,9 @@ def _fault(manager: str, registry: str, wanted: str, version: str, ended: Ended)
         return Absent(f"{manager} {ended.fault} on {wanted}")
     silent = NO_ANSWER.search(ended.output)
     if silent is not None:
-        return Absent(f"{registry} does not answer ({silent.group()})")
+        return Absent(f"{registry} {UNANSWERED} ({silent.group()})")
     if f"{version} Requires-Python" in ended.output:
         return Absent(f"{wanted} is not for the Python of this machine")
     if NO_SUCH.search(ended.output):
         return Absent(f"{registry} has no {wanted}")
     return Absent(f"{manager} could not install {wanted}: it {ended.told()}")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 160 else f"{text[:159]}…"

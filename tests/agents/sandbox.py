@@ -222,10 +222,11 @@ def expose(paths: Iterable[Path]) -> list[str]:
     """Lets every user reach `paths` by their own names; for the mount namespace of the run alone.
 
     A directory that may not be entered is covered by an empty one that holds nothing but what is asked for, so
-    nothing else of it is shown to anybody in there, nor can it be changed. The answer: a line for each failure.
+    nothing else of it is shown to anybody in there, nor can it be changed. This checkout and this interpreter are
+    always asked for. The answer: a line for each failure.
     """
     covered: dict[Path, list[Path]] = {}
-    for path in sorted({*paths, Path(sys.base_prefix), Path(sys.prefix), Path(__file__).resolve().parent}):
+    for path in sorted({*paths, Path(sys.base_prefix), Path(sys.prefix), Path(__file__).resolve().parents[2]}):
         closed = closed_above(path)
         if closed is not None and path.exists():
             kept = covered.setdefault(closed, [])

@@ -163,6 +163,35 @@ class Npm(Case):
             )
 
 
+class All(Case):
+    """Several agents, one after the other."""
+
+    def orders(self) -> list[install.Order]:
+        """Two of npm around one of PyPI; the first needs a Node of ours."""
+        packages = {"a": npm("@x/a", node22=True), "b": pypi("b"), "c": npm("c")}
+        return [install.Order(agent, "1.2.3", package, program) for agent, package in packages.items()]
+
+    def test_a_registry_that_does_not_answer_is_asked_once(self) -> None:
+        self.tool("npm", "echo 'npm error code ENOTFOUND' >&2; exit 1")
+        nothing_else = mock.patch.object(install, "find_python", return_value=None)
+        with nothing_else, mock.patch.object(install, "AT_ONCE", 1):
+            found = install.install_all(self.cache, self.orders())
+        silent = "the npm registry does not answer (ENOTFOUND)"
+        self.assertEqual(found["a"], Absent(f"needs Node 22, and {silent}"))
+        self.assertIn("needs Python", getattr(found["b"], "reason"))
+        self.assertEqual(found["c"], Absent(silent))
+        self.assertEqual(len(self.called()), 1)
+
+    def test_what_is_cached_is_found_though_nobody_answers_and_no_time_is_left(self) -> None:
+        self.tool("npm", states("1.2.3"))
+        self.assertIsInstance(install.install(self.cache, "c", "1.2.3", npm("c"), program), Installed)
+        self.tool("npm", "exit 1")
+        found = install.install_all(self.cache, self.orders(), seconds=-1)
+        late = Absent("it was not fetched: installing the others took more than -1 s")
+        self.assertEqual((found["a"], found["b"]), (late, late))
+        self.assertIsInstance(found["c"], Installed)
+
+
 class PyPi(Case):
     """Packages of PyPI."""
 
@@ -230,6 +259,15 @@ class FindPython(Case):
         self.assertIsNone(install.find_python((3, 99), (3, 99)))
         self.tool("python3.99", "echo 3 99; echo /")
         self.assertEqual(install.find_python((3, 99), (3, 99)), self.bin / "python3.99")
+
+    def test_one_that_pyenv_has_is_found_though_its_shim_does_not_run(self) -> None:
+        self.tool("python3.99", "exit 1")
+        program = self.bin / "versions" / "3.99.1" / "bin" / "python3.99"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\necho 3 99; echo /\n")
+        program.chmod(0o755)
+        with mock.patch.dict(os.environ, {"PYENV_ROOT": str(self.bin)}):
+            self.assertEqual(install.find_python((3, 99), (3, 99)), program)
 
 
 class Carried(unittest.TestCase):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -101,15 +102,16 @@ class Allowed(unittest.TestCase):
 
 PROBE = """
     import json, os, socket, subprocess, sys
-    sys.path.insert(0, {here!r})
-    import sandbox
     from pathlib import Path
 
     closed = Path(sys.argv[1])
+    sys.path.insert(0, str(closed / "checkout" / "tests" / "agents"))
+    import sandbox
+
     inside = sandbox.inside()
     if inside is None:
-        inside = sandbox.enter([__file__, str(closed)], {{"word": "carried"}})
-    said = {{"namespaces": sorted(inside.namespaces), "carried": inside.carried, "pid": os.getpid()}}
+        inside = sandbox.enter([__file__, str(closed)], {"word": "carried"})
+    said = {"namespaces": sorted(inside.namespaces), "carried": inside.carried, "pid": os.getpid()}
     said["left"] = os.environ.get(sandbox.CARRIED)
     said["interfaces"] = [name for _, name in socket.if_nameindex()]
     with socket.socket() as server:
@@ -125,6 +127,7 @@ PROBE = """
         read = subprocess.run(
             [*ordinary.prefix, "cat", str(closed / "deep" / "shown" / "file")], capture_output=True, text=True
         )
+        said["record"] = (closed / "checkout" / "record").read_text()
         said["read"] = read.stdout + read.stderr
         said["may"] = sandbox.may_run(ordinary, closed / "program")
     print(json.dumps(said))
@@ -146,10 +149,13 @@ class Really(unittest.TestCase):
             (closed / "deep" / "hidden").write_text("text")
             (closed / "program").write_text("#!/bin/sh\n")
             (closed / "program").chmod(0o755)
+            (closed / "checkout" / "tests" / "agents").mkdir(parents=True)
+            shutil.copy(HERE / "sandbox.py", closed / "checkout" / "tests" / "agents")
+            (closed / "checkout" / "record").write_text("text")
             closed.chmod(0o700)
             os.chmod(scratch, 0o755)
             probe = Path(scratch, "probe.py")
-            probe.write_text(textwrap.dedent(PROBE.format(here=str(HERE))))
+            probe.write_text(textwrap.dedent(PROBE))
             ended = subprocess.run(
                 [sys.executable, str(probe), str(closed)], capture_output=True, text=True, timeout=SECONDS, check=False
             )
@@ -161,7 +167,8 @@ class Really(unittest.TestCase):
             self.assertEqual(said["pid"], 2)
             if os.geteuid() == 0:
                 self.assertEqual(said["faults"], [])
-                self.assertEqual(said["seen"], ["deep", "program"])
+                self.assertEqual(said["seen"], ["checkout", "deep", "program"])
+                self.assertEqual(said["record"], "text")
                 self.assertEqual((said["read"], said["may"]), ("text", True))
             # Nothing of it shows outside.
             self.assertEqual(stat.S_IMODE(closed.stat().st_mode), 0o700)

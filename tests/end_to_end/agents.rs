@@ -10,16 +10,17 @@ use serde_json::{Value, json};
 use crate::support::{Home, path_with, replace, until};
 
 /// A program in `bin` that notes each time that it is asked, and does what `script` says.
-fn program(home: &Home, name: &str, script: &str) {
+pub(crate) fn program(home: &Home, name: &str, script: &str) {
     let asked = home.text(format!("asked-{name}"));
     home.write(format!("bin/{name}"), &format!("#!/bin/sh\necho \"$@\" >> '{asked}'\n{script}\n"));
     fs::set_permissions(home.path(format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn agent(agents: &Value, id: &str) -> Value {
+/// What is found of one agent.
+pub(crate) fn agent(agents: &Value, id: &str) -> Value {
     let list = agents["agents"].as_array().unwrap();
     let mut found = list.iter().find(|one| one["id"] == id).unwrap().clone();
-    for key in ["id", "aliases", "commands", "supports", "retention"] {
+    for key in ["id", "aliases", "commands", "supports", "retention", "verified"] {
         found.as_object_mut().unwrap().remove(key);
     }
     found

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
 mod agents;
+mod agents_check;
 mod audit;
 mod bad_input;
 #[path = "../schemas/checker.rs"]

@@ -122,12 +122,13 @@ fn names_and_commands_that_clash_are_reported() {
         ("[mine]\nid = 'mine'\n", &["mine [] `commands` is missing: there is nothing to start"]),
         ("[pi]\ncommands = []\n", &["pi [commands] `commands` is missing: there is nothing to start"]),
         (
-            "[mine]\ncommands = ['/bin/x']\naliases = [' a ', 'Unknown']\nscrub = ['A B']\n",
+            "[mine]\ncommands = ['/bin/x']\naliases = [' a ', 'Unknown']\nscrub = ['A B']\nverified = 'v2'\n",
             &[
                 "mine [aliases.0] ` a ` cannot be an alias",
                 "mine [aliases.1] `Unknown` cannot be an alias",
                 "mine [commands.0] `/bin/x` is no file name (a command infers the adapter by its file name; \
                  `search` holds paths)",
+                "mine [verified] `v2` is no version (a version is like `1.2`, `0.171.0` or `1.2.3-beta.1`)",
                 "mine [scrub] `A B` is no name of a variable",
             ],
         ),

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::process::ExitCode;
 
-use crate::adapter::Release;
+use crate::adapter::{Registry, Release};
 use crate::cli::failure::Failure;
 use crate::cli::output::{Output, or_dash};
 use crate::wire::{AgentState, AgentsView, Verdict, VersionCheck};
@@ -78,24 +78,24 @@ fn words(check: &VersionCheck) -> String {
     check.why.as_ref().map_or_else(|| word.to_owned(), |why| format!("{word}: {why}"))
 }
 
-/// What to do about an agent that is not the verified one.
+/// What to do about an agent that is not the verified one. What was seen of an agent is written down for the
+/// version that the adapter names which comes with this program.
 fn advice(agent: &AgentState, check: &VersionCheck) -> Option<String> {
     let id = &agent.agent.id;
-    let seen = agent.agent.verified.as_deref().unwrap_or_default();
-    let path = agent.path.as_deref().unwrap_or(id);
-    let version = check.version.as_deref().unwrap_or_default();
-    Some(match check.verdict {
-        Verdict::Same => return None,
-        Verdict::Newer | Verdict::Older | Verdict::Other => format!(
+    let seen = Registry::builtin().find(id).and_then(|one| one.verified().map(str::to_owned));
+    let version = check.version.as_deref().unwrap_or("VERSION");
+    Some(match (check.verdict, seen) {
+        (Verdict::Same, _) => return None,
+        (Verdict::Unknown, _) => {
+            let path = agent.path.as_deref().unwrap_or(id);
+            format!("{id}: run `{path} --version` by hand, in the same environment")
+        }
+        (_, Some(seen)) => format!(
             "{id}: docs/agents.md says what {seen} did; to try {version}, set `verified` in \
              src/adapter/builtin/{id}.toml to it and run `python3 tests/agents/run.py {id}` in a checkout of harnessd"
         ),
-        Verdict::Unknown => {
-            format!("{id}: run `{path} --version` by hand; docs/agents.md says what {seen} did")
-        }
-        Verdict::Unverified => format!(
-            "{id}: try it with a harness of your own, then say so with `verified = \"VERSION\"` in `[adapter.{id}]`; \
-             docs/agents.md says what is known of it"
+        (_, None) => format!(
+            "{id}: try it with a harness of yours, then say so with `verified = \"{version}\"` in `[adapter.{id}]`"
         ),
     })
 }
@@ -154,5 +154,24 @@ mod tests {
         );
         assert_eq!(say("crush", Ok("crush 1.0.0")), is("1.0.0", "not verified at all", true));
         assert_eq!(say("antigravity", Err(Some("it says nothing"))), of_none("not verified at all"));
+    }
+    /// ADP-5: each difference comes with what to do, which is another thing for agents that nobody has tried.
+    #[test]
+    fn each_difference_says_what_to_do() {
+        let say = |id: &str, version| {
+            let agent = found(id, version);
+            advice(&agent, &judge(&agent)).unwrap_or_default()
+        };
+        assert_eq!(say("pi", Ok("1.6.0")), "");
+        assert_eq!(
+            say("pi", Ok("1.7.0")),
+            "pi: docs/agents.md says what 1.6.0 did; to try 1.7.0, set `verified` in \
+             src/adapter/builtin/pi.toml to it and run `python3 tests/agents/run.py pi` in a checkout of harnessd"
+        );
+        assert_eq!(say("pi", Err(None)), "pi: run `/bin/pi --version` by hand, in the same environment");
+        assert_eq!(
+            say("crush", Ok("crush 1.0.0")),
+            "crush: try it with a harness of yours, then say so with `verified = \"1.0.0\"` in `[adapter.crush]`"
+        );
     }
 }
