@@ -91,6 +91,7 @@ def prompt_arrived(world: World, tag: str, prompt: str) -> None:
 def model_asked_for(world: World, tag: str, model: str) -> None:
     """Each request of the run names the model."""
     wanted = world.agent.model_in_request(model)
+    first_turn(world, tag)
     for exchange in turns(world.served(tag)):
         named = exchange.body.get("model")
         require(

@@ -195,6 +195,8 @@ def shown(agent: str, entry: Entry) -> str:
     width = max(map(len, CELLS))
     for name in CELLS:
         found = {user: cells[name] for user, cells in entry.users.items() if name in cells}
+        if not found:
+            continue
         told = "  ".join(f"{user} {SIGNS[cell.state]}" for user, cell in found.items())
         said = dict.fromkeys(f"{cell.reason}{more(cell)}" for cell in found.values() if cell.reason or cell.state != YES)
         lines.append(f"  {name:{width}}  {told}" + "".join(f"\n  {'':{width}}    {line}" for line in said))
