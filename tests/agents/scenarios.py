@@ -202,7 +202,10 @@ def refused(status: int) -> Scenario:
     def run(world: World, found: Found) -> None:
         tag, workdir = world.tag(str(status)), world.workdir(str(status))
         world.model.script(tag, [Fail(status)])
-        ended = world.main.declare(f"refused-{status}", workdir, f"Say a word. {marker(tag)}").run()
+        # One that is patient by its own settings is given the time.
+        timeout = f"{2 * patience(world, cell):g}s"
+        harness = world.main.declare(f"refused-{status}", workdir, f"Say a word. {marker(tag)}", timeout=timeout)
+        ended = harness.run()
         with found(cell):
             require(world.served(tag), "no request reached the server")
             ended_as(world, ended, cell)
