@@ -15,6 +15,9 @@ const INTERNAL: &str = "Internal error: ";
 /// What it says once more when the turns are used up.
 const TURNS: &str = "Error: max turns reached";
 
+/// What providers call a limit: xAI, and OpenAI by what it is a limit of.
+const LIMITS: [&str; 4] = ["Some resource has been exhausted", "requests", "tokens", "insufficient_quota"];
+
 /// What is remembered between records.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -85,5 +88,9 @@ fn error(said: &str) -> Statement {
     let inner = said.strip_prefix(INTERNAL).and_then(|inner| serde_json::from_str::<Value>(inner).ok());
     let words = inner.as_ref().and_then(|inner| inner.as_str().or_else(|| text(inner, &["message"])));
     let status = inner.as_ref().and_then(|inner| inner["http_status"].as_u64());
-    Statement::error(&Trouble { status, words: words.unwrap_or(said), ..Trouble::default() })
+    let words = words.unwrap_or(said);
+    // Of a limit it hands on the provider's kind and words, and not the status.
+    let limited = words.split_once(": ").is_some_and(|(kind, _)| LIMITS.contains(&kind));
+    let status = status.or(limited.then_some(429));
+    Statement::error(&Trouble { status, words, ..Trouble::default() })
 }

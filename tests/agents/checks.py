@@ -126,6 +126,15 @@ def nothing_left(run: Mapping, *marks: str) -> None:
         require(not left, "processes were left", left)
 
 
+def answer_alone(log: str, answer: str, told_else: Iterable[str]) -> None:
+    """The log ends with the answer, and tells nothing of tools nor shows a record; warnings may stand before it."""
+    lines = log.splitlines()
+    require(lines and lines[-1] == answer, "`logs` does not end with the answer", log[-300:])
+    require(log.count(answer) == 1, "`logs` shows the answer twice", log[-300:])
+    odd = [line for line in lines if line.startswith("{") or any(text in line for text in told_else)]
+    require(not odd, "`logs` prints more than the answer", odd[0][:300] if odd else "")
+
+
 def exact(run: Mapping) -> None:
     """One session is the run's, by evidence and not by inference."""
     sessions = [session for session in run.get("sessions", []) if not session.get("parent")]
@@ -137,12 +146,18 @@ def exact(run: Mapping) -> None:
 def sums(world: World, exchanges: Iterable[Exchange]) -> dict[str, int]:
     """What the server served, as `usage` states it; errors cost nothing."""
     counted = [exchange.usage for exchange in exchanges if exchange.usage is not None]
-    return {
+    served = {
         "input": sum(usage.input for usage in counted),
         "cached": sum(usage.cached for usage in counted),
         "output": sum(usage.output for usage in counted),
         "calls": len(counted),
     }
+    return compared(world, served)
+
+
+def compared(world: World, row: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of it that the agent states."""
+    return {key: row.get(key, 0) for key in NUMBERS if key != "calls" or not world.agent.turns_at_once}
 
 
 def usage_equals(world: World, harness: Harness, run: Mapping, tag: str, least: int) -> None:
@@ -150,7 +165,7 @@ def usage_equals(world: World, harness: Harness, run: Mapping, tag: str, least: 
     served = world.served(tag)
     require(len(turns(served)) >= least, f"fewer than {least} calls reached the server", len(served))
     shown = [run.get("usage", {}), harness.usage(run["id"])]
-    stated = [{key: row.get(key, 0) for key in NUMBERS} for row in shown]
+    stated = [compared(world, row) for row in shown]
     wanted = sums(world, served)
     if all(row == wanted for row in stated):
         return
@@ -164,7 +179,7 @@ def usage_equals(world: World, harness: Harness, run: Mapping, tag: str, least: 
 
 def wrong(stated: Mapping[str, int], wanted: Mapping[str, int]) -> list[str]:
     """The numbers that differ."""
-    return [key for key in NUMBERS if stated[key] != wanted[key]]
+    return [key for key in stated if stated[key] != wanted[key]]
 
 
 def difference(stated: Mapping[str, int], wanted: Mapping[str, int]) -> str:

@@ -24,7 +24,7 @@ import install
 import matrix
 import sandbox
 from agents import Agent, agents
-from cells import YES, Cell, Failed
+from cells import NO, Cell, Failed
 from install import Absent, Installed
 from matrix import Entry, Record
 from model import Model
@@ -84,9 +84,8 @@ def chosen_agents(chosen: argparse.Namespace) -> list[Agent]:
 
 def install_all(wanted: Sequence[Agent], cache: Path) -> dict[str, Installed | Absent]:
     """Has them in the cache."""
-    with ThreadPoolExecutor(2) as pool:
-        had = pool.map(lambda each: install.install(cache, each.id, each.version, each.package, each.program), wanted)
-        return {agent.id: found for agent, found in zip(wanted, had)}
+    orders = [install.Order(agent.id, agent.version, agent.package, agent.program) for agent in wanted]
+    return install.install_all(cache, orders)
 
 
 class Tried:
@@ -97,12 +96,12 @@ class Tried:
         self.lacks: list[str] = []
         self.setting = setting
         for user in setting.users:
-            program = sandbox.reachable(user, installed.program, setting.scratch)
-            if isinstance(program, str):
-                self.lacks.append(program)
+            closed = sandbox.closed_to(user, installed.program, (*installed.path, *installed.needs))
+            if closed is not None:
+                self.lacks.append(closed)
             else:
                 root = setting.scratch / f"{agent.id}-{user.kind}"
-                world = (agent, installed, program, setting.harnessd, user, setting.model, root)
+                world = (agent, installed, installed.program, setting.harnessd, user, setting.model, root)
                 self.worlds[user.kind] = World(*world)
 
     def run(self, scenarios: Sequence[Scenario]) -> dict[str, dict[str, Cell]]:
@@ -141,7 +140,7 @@ def try_agent(
         found = tried.run(scenarios)
         for user, cells in found.items():
             known = record[agent.id].users.get(user, {}) if agent.id in record else {}
-            odd = [name for name, cell in cells.items() if known.get(name, Cell(YES, cell.reason)) != cell]
+            odd = [name for name, cell in cells.items() if (known[name] != cell if name in known else cell.state == NO)]
             if odd:
                 told.append(f"{agent.id}, {user}: tried once more alone: {', '.join(odd)}")
                 cells.update(tried.again(user, odd))

@@ -270,22 +270,10 @@ def _mount(*arguments: str) -> None:
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=OUTER_SECONDS)
 
 
-def may_run(user: User, program: Path) -> bool:
-    """Whether `user` can start `program`, by trying."""
-    command = [*user.prefix, "test", "-r", str(program), "-a", "-x", str(program)]
-    return subprocess.run(command, capture_output=True, timeout=OUTER_SECONDS, check=False).returncode == 0
-
-
-def reachable(user: User, program: Path, scratch: Path) -> Path | str:
-    """`program`, or a copy of it below `scratch` (which every user may enter) where the user cannot start it itself.
-
-    Else the reason why neither goes.
-    """
-    if may_run(user, program):
-        return program
-    try:
-        copy = Path(shutil.copy(program, scratch / program.name))
-        copy.chmod(0o755)
-    except OSError as error:
-        return f"{user.name} may not start {program}, and it cannot be copied: {error.strerror}"
-    return copy if may_run(user, copy) else f"{user.name} may start neither {program} nor its copy {copy}"
+def closed_to(user: User, program: Path, needs: Iterable[Path] = ()) -> str | None:
+    """Why `user` cannot start `program`, which needs these directories, by trying; nothing where they can."""
+    for path in (program, *needs):
+        command = [*user.prefix, "test", "-r", str(path), "-a", "-x", str(path)]
+        if subprocess.run(command, capture_output=True, timeout=OUTER_SECONDS, check=False).returncode != 0:
+            return f"not as {user.name}, who may not use {path}: `--cache` names a place that all may enter"
+    return None

@@ -43,7 +43,7 @@ def lay_out(world: World, workdir: Path) -> Skills:
     merged |= {write(root, f"zq-project{number}", f"project{number}") for number, root in enumerate(projects)}
     merged.add(write(shared, SCRIPTED, "shared"))
     script = shared / SCRIPTED / "scripts" / "say"
-    script.parent.mkdir()
+    script.parent.mkdir(exist_ok=True)
     script.write_text(f"#!/bin/sh\necho {OUTPUT}\n", encoding="utf-8")
     script.chmod(0o755)
     # The project comes before `skill_paths`, those before the home, and of several the last one wins.

@@ -129,7 +129,7 @@ PROBE = """
         )
         said["record"] = (closed / "checkout" / "record").read_text()
         said["read"] = read.stdout + read.stderr
-        said["may"] = sandbox.may_run(ordinary, closed / "program")
+        said["closed"] = sandbox.closed_to(ordinary, closed / "program", [closed / "deep" / "shown"])
     print(json.dumps(said))
     sys.exit(7)
 """
@@ -169,35 +169,34 @@ class Really(unittest.TestCase):
                 self.assertEqual(said["faults"], [])
                 self.assertEqual(said["seen"], ["checkout", "deep", "program"])
                 self.assertEqual(said["record"], "text")
-                self.assertEqual((said["read"], said["may"]), ("text", True))
+                self.assertEqual((said["read"], said["closed"]), ("text", None))
             # Nothing of it shows outside.
             self.assertEqual(stat.S_IMODE(closed.stat().st_mode), 0o700)
             self.assertEqual(sorted(os.listdir(closed / "deep")), ["hidden", "shown"])
 
 
-class Reachable(unittest.TestCase):
+class ClosedTo(unittest.TestCase):
     """A program that the ordinary user cannot start where it lies."""
 
-    def test_a_copy_is_made_where_it_has_to_be(self) -> None:
+    def test_what_is_closed_is_named(self) -> None:
         users, lacks = sandbox.users("ordinary")
         if lacks or os.geteuid() != 0:
             self.skipTest("; ".join(lacks) or "not as root")
         (ordinary,) = users
         with tempfile.TemporaryDirectory() as outer:
             os.chmod(outer, 0o755)
-            closed, scratch = Path(outer, "closed"), Path(outer, "scratch")
-            closed.mkdir(mode=0o700)
-            scratch.mkdir(mode=0o755)
-            program = closed / "program"
+            needed, program = Path(outer, "needed"), Path(outer, "program")
+            needed.mkdir(mode=0o700)
             program.write_text("#!/bin/sh\n")
-            program.chmod(0o700)
-            self.assertEqual(sandbox.reachable(ordinary, program, scratch), scratch / "program")
-            self.assertTrue(sandbox.may_run(ordinary, scratch / "program"))
-            self.assertEqual(sandbox.reachable(ordinary, scratch / "program", scratch), scratch / "program")
-            missing = sandbox.reachable(ordinary, closed / "none", scratch)
+            program.chmod(0o755)
+            advice = "`--cache` names a place that all may enter"
+            self.assertIsNone(sandbox.closed_to(ordinary, program))
             self.assertEqual(
-                missing,
-                f"nobody may not start {closed / 'none'}, and it cannot be copied: No such file or directory",
+                sandbox.closed_to(ordinary, program, [needed]), f"not as nobody, who may not use {needed}: {advice}"
+            )
+            program.chmod(0o700)
+            self.assertEqual(
+                sandbox.closed_to(ordinary, program), f"not as nobody, who may not use {program}: {advice}"
             )
 
 

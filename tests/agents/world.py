@@ -210,7 +210,7 @@ class Daemon:
         harness.say(prompt)
         with self._lock:
             (self.root / "harness.d" / f"{name}.toml").write_text(table(f"harness.{quoted(name)}", declared), "utf-8")
-            self.world.give(self.root / "harness.d", workdir, place)
+            self.world.give(self.root / "harness.d", workdir.resolve(), place)
             self.ask("reload")
         return harness
 
@@ -255,7 +255,7 @@ class Harness:
 
     def run(self, *options: str) -> dict:
         """Runs it to its end, and answers its RUN, whatever the outcome."""
-        ended = self.daemon.harnessd("start", "--wait", "--json", *options, self.name)
+        ended = self.daemon.harnessd("start", "--wait", "--json", self.name, *options)
         if ended.returncode != 0 and '"run_failed"' not in ended.stderr:
             raise Failed("`harnessd start` failed", ended.stderr.strip())
         return self.last()

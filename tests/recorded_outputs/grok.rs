@@ -99,3 +99,21 @@ fn an_error_that_it_says_twice_is_shown_once() {
     assert_eq!(shown("Error: first\nother\nsecond\n"), "error: first\nsecond\nother\n");
     assert_eq!(shown("Error: first\nsecond\nsecond\n"), "error: first\nsecond\nsecond\n");
 }
+
+/// RUN-0: of a limit it hands on what the provider calls it, without the status.
+#[test]
+fn a_limit_is_known_by_what_its_provider_calls_it() {
+    for (message, stated) in [
+        ("Some resource has been exhausted: Your team has used all available credits.", RateLimited),
+        ("requests: Rate limit reached for gpt-x in organization o", RateLimited),
+        ("requests: slow down", RateLimited),
+        ("insufficient_quota: You exceeded your quota", RateLimited),
+        ("Request failed (HTTP 429).", RateLimited),
+        ("many requests: none", Failed),
+        ("slow down", Failed),
+    ] {
+        let record = serde_json::json!({"type": "error", "message": message}).to_string();
+        let report = Report { outcome: stated, cause: Some(message.to_owned()), until: None };
+        assert_eq!(outcome(Grok, record.as_bytes(), Code(1)), Some(report), "{message}");
+    }
+}

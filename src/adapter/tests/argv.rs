@@ -29,8 +29,14 @@ const STREAM: [&str; 3] = ["--output-format", "stream-json", "--verbose"];
 const CRUSH: &[(&str, &str)] = &[("CRUSH_DISABLE_METRICS", "1"), ("CRUSH_DISABLE_PROVIDER_AUTO_UPDATE", "1")];
 const GOOSE: &[(&str, &str)] = &[("GOOSE_TELEMETRY_ENABLED", "false")];
 const GOOSE_ACCEPTING: &[(&str, &str)] = &[("GOOSE_MODE", "auto"), ("GOOSE_TELEMETRY_ENABLED", "false")];
-const GROK: &[(&str, &str)] = &[("GROK_DISABLE_AUTOUPDATER", "1"), ("GROK_TELEMETRY_ENABLED", "0")];
+const GROK: &[(&str, &str)] =
+    &[("GROK_DISABLE_AUTOUPDATER", "1"), ("GROK_TELEMETRY_ENABLED", "0"), ("GROK_TURN_SUMMARY", "0")];
 const KIMI: &[(&str, &str)] = &[("KIMI_CODE_NO_AUTO_UPDATE", "1"), ("KIMI_DISABLE_TELEMETRY", "1")];
+const KIMI_TURNS: &[(&str, &str)] = &[
+    ("KIMI_CODE_NO_AUTO_UPDATE", "1"),
+    ("KIMI_DISABLE_TELEMETRY", "1"),
+    ("KIMI_LOOP_MAX_STEPS_PER_TURN", "3"),
+];
 const OPENCODE: &[(&str, &str)] = &[("OPENCODE_DISABLE_AUTOUPDATE", "1")];
 const GEMINI: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true")];
 const QWEN: &[(&str, &str)] = &[("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")];
@@ -190,6 +196,14 @@ fn one_shots() -> Vec<Case> {
             all(),
             &["kimi", "--output-format", "stream-json", "-m", "m/x", "--prompt=P"],
             KIMI,
+            false,
+        ),
+        case(
+            "kimi_turns",
+            "kimi",
+            turns(3),
+            &["kimi", "--output-format", "stream-json", "--prompt=P"],
+            KIMI_TURNS,
             false,
         ),
         case(

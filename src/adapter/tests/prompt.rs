@@ -130,7 +130,7 @@ fn a_long_prompt_goes_by_stdin() {
         assert_eq!(made.stdin.as_deref(), Some(longer.as_bytes()), "{agent}");
         assert_eq!(builtin(agent).prompt_bound(), None, "{agent}");
     }
-    for agent in ["opencode", "gemini", "qwen", "copilot"] {
+    for agent in ["opencode", "gemini", "qwen", "copilot", "grok"] {
         assert_eq!(builtin(agent).prompt_bound(), None, "{agent}");
         assert_eq!(
             builtin(agent).synthesize(&one_shot(&longer, &PLAIN)).unwrap().stdin.unwrap().len(),

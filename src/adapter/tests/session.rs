@@ -33,7 +33,10 @@ fn a_prompt_begins_a_session_of_a_chosen_id() {
     assert_eq!(once("pi", FRESH), told("pi -p --session-id new --mode json -- P", Some("new")));
     assert_eq!(resident("claude-code", FRESH), told("claude --session-id new -- P", Some("new")));
     assert_eq!(resident("pi", FRESH), told("pi --session-id new -- P", Some("new")));
-    assert_eq!(once("grok", FRESH), told("grok -s new --single=P", Some("new")));
+    assert_eq!(
+        once("grok", FRESH),
+        told("grok -s new --output-format streaming-json --single=P", Some("new"))
+    );
     // It keeps it beside an id of its own.
     assert_eq!(once("goose", FRESH), told("goose run -q -n new --text=P", Some("new")));
     assert_eq!(once("hermes", FRESH), told("hermes chat -Q --query=P", None));
@@ -81,7 +84,7 @@ fn a_one_shot_goes_on_with_a_session() {
     assert_eq!(once("pi", RESUME), told("pi -p --session old --mode json -- P", Some("old")));
     let forked = "pi -p --fork old --session-id new --mode json -- P";
     assert_eq!(once("pi", FORK), told(forked, Some("new")));
-    let forked = "grok -r old --fork-session -s new --single=P";
+    let forked = "grok -r old --fork-session -s new --output-format streaming-json --single=P";
     assert_eq!(once("grok", FORK), told(forked, Some("new")));
     assert_eq!(once("opencode", RESUME), told("opencode run -s old --format json", Some("old")));
     assert_eq!(once("opencode", FORK), told("opencode run -s old --fork --format json", None));

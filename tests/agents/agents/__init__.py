@@ -60,6 +60,9 @@ class Agent:
     accepts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Outcomes that are right for a cell in place of those of `scenarios.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
 
+    turns_at_once: ClassVar[bool] = False
+    """Whether its transcript states what a turn used in one sum, so that the number of calls cannot be compared."""
+
     def program(self, directory: Path) -> Path:
         """The file that is started, in the directory that it was installed into: the native program where there is one."""
         raise NotImplementedError

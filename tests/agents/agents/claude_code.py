@@ -18,7 +18,7 @@ class ClaudeCode(Agent):
     id = "claude-code"
     package = npm("@anthropic-ai/claude-code")
     fast = True
-    models = ("claude-sonnet-4-5", "claude-opus-4-1")
+    models = ("claude-sonnet-4-5", "claude-opus-5-5")
     notes = {cell: "with `CLAUDE_CODE_MAX_RETRIES=1`" for cell in ("outcome.401", "outcome.429", "outcome.500")}
 
     def program(self, directory: Path) -> Path:

@@ -23,6 +23,8 @@ GEMINI = re.compile(r"/models/([^/:]+):(stream)?[gG]enerateContent$")
 BY_END: Mapping[str, ModuleType] = {"/messages": anthropic, "/responses": responses, "/chat/completions": chat}
 SIDE = Text("An errand")
 """What an errand of the agent is answered."""
+ERRANDS = {"session_title"}
+"""Tools that are offered for errands alone, as Grok Build's to state a title with; most errands are offered none."""
 UNSCRIPTED = (Answer("nothing is scripted for this"),)
 LONGEST = 64 << 20
 MODELS = ("first-model", "second-model")
@@ -131,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, dialect: ModuleType, body: Mapping, streamed: bool) -> None:
         at, tools = place(dialect.said(body)), dialect.tools(body)
-        side = not tools
+        side = tools.keys() <= ERRANDS
         step = self.server.model._step(at)
         act: Act | None
         match step:
