@@ -7,10 +7,12 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
 mod decoder;
 mod format;
 mod gemini;
 mod grok;
+mod hermes;
 mod kimi;
 mod lines;
 mod opencode;
@@ -20,6 +22,7 @@ mod render;
 mod reset;
 mod statement;
 mod told;
+mod vibe;
 mod words;
 
 pub use decoder::Decoder;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::statement::{Statement, Trouble};
 use super::told::Told;
-use super::{claude_code, codex, gemini, grok, kimi, opencode, pi, qwen};
+use super::{claude_code, codex, copilot, gemini, grok, hermes, kimi, opencode, pi, qwen, vibe};
 use crate::base::{Outcome, words};
 
 words! {
@@ -15,10 +15,14 @@ words! {
         ClaudeCode = "claude-code",
         /// Codex's `--json`.
         Codex = "codex",
+        /// GitHub Copilot CLI's `--output-format json`.
+        Copilot = "copilot",
         /// Gemini CLI's `stream-json`.
         Gemini = "gemini",
         /// Grok Build's `streaming-json`.
         Grok = "grok",
+        /// The text of Hermes' `chat -Q`.
+        Hermes = "hermes",
         /// Kimi Code's `stream-json`.
         Kimi = "kimi",
         /// OpenCode's `--format json`.
@@ -27,6 +31,8 @@ words! {
         Pi = "pi",
         /// Qwen Code's `stream-json`.
         Qwen = "qwen",
+        /// mistral-vibe's `--output streaming`.
+        Vibe = "vibe",
     }
 }
 
@@ -47,6 +53,11 @@ impl Format {
             _ => Statement::error(&Trouble { words, ..Trouble::default() }),
         }
     }
+
+    /// Whether its output always states how a run ended.
+    pub(super) const fn states_results(self) -> bool {
+        !matches!(self, Self::Hermes)
+    }
 }
 
 /// Reads the records of one format, in their order.
@@ -55,12 +66,15 @@ impl Format {
 pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
+    Copilot(copilot::Reader),
     Gemini,
     Grok(grok::Reader),
+    Hermes,
     Kimi(kimi::Reader),
     OpenCode,
     Pi(pi::Reader),
     Qwen,
+    Vibe(vibe::Reader),
 }
 
 impl Reader {
@@ -68,12 +82,15 @@ impl Reader {
         match format {
             Format::ClaudeCode => Self::ClaudeCode(claude_code::Reader::default()),
             Format::Codex => Self::Codex,
+            Format::Copilot => Self::Copilot(copilot::Reader::default()),
             Format::Gemini => Self::Gemini,
             Format::Grok => Self::Grok(grok::Reader::default()),
+            Format::Hermes => Self::Hermes,
             Format::Kimi => Self::Kimi(kimi::Reader::default()),
             Format::OpenCode => Self::OpenCode,
             Format::Pi => Self::Pi(pi::Reader::default()),
             Format::Qwen => Self::Qwen,
+            Format::Vibe => Self::Vibe(vibe::Reader::default()),
         }
     }
 
@@ -87,12 +104,15 @@ impl Reader {
         match self {
             Self::ClaudeCode(reader) => reader.read(&record, tell),
             Self::Codex => codex::read(&record, tell),
+            Self::Copilot(reader) => reader.read(&record, tell),
             Self::Gemini => gemini::read(&record, tell),
             Self::Grok(reader) => reader.read(&record, tell),
+            Self::Hermes => false,
             Self::Kimi(reader) => reader.read(&record, tell),
             Self::OpenCode => opencode::read(&record, tell),
             Self::Pi(reader) => reader.read(&record, tell),
             Self::Qwen => qwen::read(&record, tell),
+            Self::Vibe(reader) => reader.read(&record, tell),
         }
     }
 
@@ -100,7 +120,9 @@ impl Reader {
     fn plain(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
         match self {
             Self::Grok(reader) => reader.repeats(line),
+            Self::Hermes => hermes::plain(line, tell),
             Self::Kimi(_) => kimi::plain(line, tell),
+            Self::Vibe(reader) => reader.plain(line, tell),
             _ => false,
         }
     }
@@ -110,6 +132,7 @@ impl Reader {
         match self {
             Self::ClaudeCode(reader) => reader.held(),
             Self::Pi(reader) => reader.held(),
+            Self::Vibe(reader) => reader.held(),
             _ => None,
         }
     }

@@ -251,8 +251,11 @@ pub(super) fn all() -> Vec<Fixture> {
         of("qwen/max-turns", Qwen, Code(53), MaxTurns, "exit status 53: it used up its turns"),
         none("qwen/sigterm", Qwen, Signal(15)),
     ];
+    all.extend(crate::copilot::all());
     all.extend(crate::grok::all());
+    all.extend(crate::hermes::all());
     all.extend(crate::kimi::all());
+    all.extend(crate::vibe::all());
     all
 }
 

@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod copilot;
 mod fixtures;
 mod grok;
+mod hermes;
 mod kimi;
 mod rendering;
 mod robust;
+mod vibe;
 
 use chrono_tz::Tz;
 use harnessd::base::{ExitStatus, Report, Wall};
