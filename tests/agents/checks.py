@@ -160,10 +160,17 @@ def compared(world: World, row: Mapping[str, int]) -> dict[str, int]:
     return {key: row.get(key, 0) for key in NUMBERS if key != "calls" or not world.agent.turns_at_once}
 
 
-def usage_equals(world: World, harness: Harness, run: Mapping, tag: str, least: int) -> None:
-    """`show` and `usage --by run` both state what the server served in this run: `least` calls or more."""
+def usage_equals(
+    world: World, harness: Harness, run: Mapping, tag: str, least: int, written_alone: bool = False
+) -> None:
+    """`show` and `usage --by run` both state what the server served in this run: `least` calls or more.
+
+    With `written_alone`, what the agent writes nowhere does not count: where it is asked whose the rest is.
+    """
     served = world.served(tag)
     require(len(turns(served)) >= least, f"fewer than {least} calls reached the server", len(served))
+    if written_alone:
+        served = [exchange for exchange in served if world.agent.unwritten(exchange) is None]
     shown = [run.get("usage", {}), harness.usage(run["id"])]
     stated = [compared(world, row) for row in shown]
     wanted = sums(world, served)

@@ -317,7 +317,7 @@ def two(world: World, found: Found) -> None:
         for name, run in runs.items():
             require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
             checks.exact(run)
-            checks.usage_equals(world, pair[name], run, tags[name], 2)
+            checks.usage_equals(world, pair[name], run, tags[name], 2, written_alone=True)
 
 
 def quote(text: str) -> str:
