@@ -111,7 +111,7 @@ def by_adapter(agent: Agent) -> list[Breakage]:
         found.append(Breakage("the limit of turns is not passed on", cells, {"oneshot": {"max_turns": nowhere}}))
     if agent.adapter.get("approval", {}).get("args"):
         approval = {"args": [], "env": {NOTHING: "1"}}
-        found.append(Breakage("the approval is not passed on", ("argv.auto_accept", "skills.script"), {"approval": approval}))
+        found.append(Breakage("the approval is not passed on", ("argv.auto_accept",), {"approval": approval}))
     if "outcome" in agent.adapter:
         other = "codex" if agent.adapter["outcome"]["format"] == "pi" else "pi"
         cells = ("argv.quiet", "outcome.401", "outcome.429")
@@ -132,7 +132,6 @@ OWN: Mapping[str, Sequence[Breakage]] = {
     "claude-code": (
         Breakage("the plugin of skills is not passed on", ("skills.merged",), {"skills": {"args": ["--plugin-dir", "{private}/none"]}}),
         Breakage("copies are not hidden", ("skills.merged",), {"skills": {"hide": {"shadowed": "on", "won": "on", "unmerged": "on"}}}),
-        Breakage("the session's id is not chosen", ("session.plain", "session.two"), {"oneshot": {"session_id": ["--append-system-prompt", "{session}"]}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--append-system-prompt", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["--resume", "{session}"]}}),
     ),

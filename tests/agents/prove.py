@@ -21,13 +21,14 @@ from breakages import Breakage, breakages
 from cells import CELLS, NO, YES, Cell, Failed
 from install import Absent, Installed
 from scenarios import SCENARIOS, Scenario, play
-from world import World, table
+from world import World, processes, table, until
 
 if TYPE_CHECKING:
     from run import Setting
 
 SIDE_BY_SIDE = 3
 LEFT_SECONDS = "120"
+LEFT_SEEN = 5.0
 NO_PROOF = ("the suite broke", "the scenario did not come to it", "the daemon", "`harnessd reload` failed")
 """How reasons begin that say nothing of what was broken on purpose."""
 
@@ -147,8 +148,9 @@ class Left:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def behind(self, mark: str) -> None:
-        """Leaves one; harnessd does not know it, since it is no child of the run."""
+        """Leaves one, and waits until it can be seen. harnessd does not know it, since it is no child of the run."""
         self._processes.append(subprocess.Popen([mark, LEFT_SECONDS], executable="/bin/sleep", stdin=subprocess.DEVNULL))
+        until(lambda: processes(mark), LEFT_SEEN, "the process that was left could not be seen")
 
     def end(self) -> None:
         """Ends them."""
