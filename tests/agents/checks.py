@@ -10,7 +10,8 @@ from datetime import datetime
 
 from cells import Cell, Failed, na, no, yes
 from model import Exchange, marker
-from world import Harness, World, processes
+from processes import processes
+from world import Harness, World
 
 NUMBERS = ("input", "cached", "output", "calls")
 

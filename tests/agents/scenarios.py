@@ -11,13 +11,15 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 import checks
 import skillset
-from cells import Cell, Failed, na, no
+from cells import Cell, Failed, no
 from checks import Found, require
 from model import Answer, Fail, Hang, Shell, marker
-from world import CLIENT_SECONDS, Daemon, Harness, World, commands, finish, until
+from processes import commands
+from world import CLIENT_SECONDS, Daemon, Harness, World, finish, until
 
 PATIENCE = 15.0
 """Seconds within which a run that meets an error must have ended."""
@@ -101,9 +103,7 @@ def prompted(name: str, prompt: Callable[[str], str], cells: tuple[str, ...], pl
     def run(world: World, found: Found) -> None:
         tag, workdir = world.tag(name), world.workdir(place)
         if place == "linked":
-            link = workdir.with_name("a link")
-            while link.is_symlink():
-                link = link.with_name(f"{link.name} more")
+            link = workdir.with_name(f"a link to {workdir.name}")
             link.symlink_to(workdir)
             workdir = link
         text = prompt(marker(tag))
@@ -325,11 +325,6 @@ def two(world: World, found: Found) -> None:
             checks.usage_equals(world, pair[name], run, tags[name], 2, written_alone=True)
 
 
-def quote(text: str) -> str:
-    """A word of a shell."""
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
 LARGE = 200 * 1024
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -358,8 +353,3 @@ SCENARIOS: tuple[Scenario, ...] = (
 def scenario_of(cell: str) -> Scenario:
     """The scenario that fills `cell`."""
     return next(scenario for scenario in SCENARIOS if cell in scenario.cells)
-
-
-def not_tried(scenario: Scenario, why: str) -> dict[str, Cell]:
-    """The cells of a scenario that was not run."""
-    return {cell: na(why) for cell in scenario.cells}

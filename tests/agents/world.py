@@ -15,7 +15,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -339,30 +339,3 @@ def value(said: object) -> str:
 def quoted(text: str) -> str:
     """A string of TOML; those of JSON are ones."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def processes(mark: str) -> list[int]:
-    """The processes that carry `mark` in their arguments or their environment, zombies not counted."""
-    needle = mark.encode()
-    return [pid for pid in _pids() if any(needle in text for text in _texts(pid))]
-
-
-def commands(mark: str) -> list[int]:
-    """The processes that carry `mark` as an argument of its own."""
-    needle = mark.encode()
-    return [pid for pid in _pids() if needle in _read(pid, "cmdline").split(b"\0")]
-
-
-def _pids() -> Iterable[int]:
-    return (int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid())
-
-
-def _texts(pid: int) -> tuple[bytes, bytes]:
-    return _read(pid, "cmdline"), _read(pid, "environ")
-
-
-def _read(pid: int, name: str) -> bytes:
-    try:
-        return Path("/proc", str(pid), name).read_bytes()
-    except OSError:
-        return b""

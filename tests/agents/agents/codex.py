@@ -36,9 +36,11 @@ class Codex(Agent):
     fast = True
     models = ("gpt-5.1-codex", "gpt-5.1")
     na = {"argv.max_turns": "it has no limit of turns", "outcome.max_turns": "it has no limit of turns"}
-    # It calls a 500 of the server "high demand".
     accepts = {"outcome.500": ("overloaded",)}
-    notes = {cell: "with `request_max_retries = 1`" for cell in ("outcome.401", "outcome.500")}
+    notes = {
+        "outcome.401": "with `request_max_retries = 1`",
+        "outcome.500": "`overloaded`, since it says \"high demand\"; with `request_max_retries = 1`",
+    }
 
     def program(self, directory: Path) -> Path:
         machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
