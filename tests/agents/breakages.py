@@ -6,7 +6,7 @@ server is taken to have served, or does something after each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents import Agent
@@ -39,6 +39,10 @@ class Breakage:
     wrapper: str = ""
     spoil: Callable[[list[Exchange]], list[Exchange]] = as_served
     after: After = nothing_after
+
+    def within(self, cells: Collection[str]) -> Breakage:
+        """The same for those of its cells that are among these."""
+        return replace(self, cells=tuple(cell for cell in self.cells if cell in cells))
 
 
 SESSIONS = ("session.plain", "session.dotted", "session.symlink", "session.two")
@@ -159,7 +163,5 @@ OWN: Mapping[str, Sequence[Breakage]] = {
 
 
 def breakages(agent: Agent) -> list[Breakage]:
-    """All breakages of an agent, without the cells that do not apply to it."""
-    found = [*everywhere(), *by_adapter(agent), *OWN.get(agent.id, ())]
-    fitting = [replace(each, cells=tuple(cell for cell in each.cells if cell not in agent.na)) for each in found]
-    return [each for each in fitting if each.cells]
+    """All breakages of an agent."""
+    return [*everywhere(), *by_adapter(agent), *OWN.get(agent.id, ())]
