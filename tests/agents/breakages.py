@@ -106,10 +106,10 @@ def by_adapter(agent: Agent) -> list[Breakage]:
     """What follows from the agent's adapter."""
     oneshot: Mapping = agent.adapter["oneshot"]
     nowhere = {"args": [], "env": {NOTHING: "{value}"}}
-    found = [
-        Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), {"oneshot": {"argument": bare(oneshot["argument"])}}),
-        Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}}),
-    ]
+    found = [Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}})]
+    if "argument" in oneshot:
+        argument = {"oneshot": {"argument": bare(oneshot["argument"])}}
+        found.append(Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), argument))
     if "max_turns" in oneshot:
         cells = ("argv.max_turns", "outcome.max_turns")
         found.append(Breakage("the limit of turns is not passed on", cells, {"oneshot": {"max_turns": nowhere}}))
@@ -120,7 +120,7 @@ def by_adapter(agent: Agent) -> list[Breakage]:
         other = "codex" if agent.adapter["outcome"]["format"] == "pi" else "pi"
         cells = ("argv.quiet", "outcome.401", "outcome.429")
         found.append(Breakage("the output is read as another agent's", cells, {"outcome": {"format": other}}))
-    if not str(agent.adapter["skills"].get("target", "{")).startswith("{"):
+    if not str(agent.adapter.get("skills", {}).get("target", "{")).startswith("{"):
         elsewhere = {"skills": {"target": ".elsewhere/skills"}}
         found.append(Breakage("the skills are projected elsewhere", ("skills.merged",), elsewhere))
     return found
@@ -134,29 +134,44 @@ def bare(argument: Sequence[str]) -> list[str]:
 
 OWN: Mapping[str, Sequence[Breakage]] = {
     "claude-code": (
-        Breakage("the plugin of skills is not passed on", ("skills.merged",), {"skills": {"args": ["--plugin-dir", "{private}/none"]}}),
-        Breakage("copies are not hidden", ("skills.merged",), {"skills": {"hide": {"shadowed": "on", "won": "on", "unmerged": "on"}}}),
+        Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"args": ["--plugin-dir", "{private}/none"]}}),
+        Breakage(
+            "copies are not hidden", ("skills.merged",),
+            {"skills": {"hide": {"shadowed": "on", "won": "on", "unmerged": "on"}}},
+        ),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--append-system-prompt", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["--resume", "{session}"]}}),
     ),
     "codex": (
-        Breakage("copies are not hidden", ("skills.merged",), {"skills": {"hide": {"args": ["-c", "nothing.at_all=[{hidden}]"]}}}),
+        Breakage(
+            "copies are not hidden", ("skills.merged",),
+            {"skills": {"hide": {"args": ["-c", "nothing.at_all=[{hidden}]"]}}},
+        ),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["-c", "nothing.at_all={session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["resume", "{session}"]}}),
     ),
     "pi": (
-        Breakage("a tool is not allowed", ("argv.auto_accept", "skills.script"), {"approval": {"already": False, "args": ["--exclude-tools", "bash"]}}),
+        Breakage(
+            "a tool is not allowed", ("argv.auto_accept", "skills.script"),
+            {"approval": {"already": False, "args": ["--exclude-tools", "bash"]}},
+        ),
         Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"args": ["--no-skills"]}}),
         Breakage("copies are not hidden", ("skills.merged",), {"skills": {"args": ["--skill", "{private}"]}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--append-system-prompt", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["--session", "{session}"]}}),
     ),
     "grok": (
+        Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--rules", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["-r", "{session}"]}}),
     ),
     "goose": (
+        Breakage("the session's id is not chosen", ("session.plain", "session.two"), {"oneshot": {"session_id": []}}),
         Breakage("a tool is not allowed", ("argv.auto_accept", "skills.script"), {"approval": {"env": {"GOOSE_MODE": "chat"}}}),
-        Breakage("it is not told to be quiet", ("argv.quiet",), {"oneshot": {"argument": ["run", "{options}", "--text={prompt}"]}}),
+        Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--system", "{session}"]}}),
+        Breakage(
+            "it is not told to be quiet", ("argv.quiet",),
+            {"oneshot": {"argument": ["run", "{options}", "--text={prompt}"]}},
+        ),
     ),
 }
 """What only one agent has."""
