@@ -1,0 +1,45 @@
+"""Goose."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents import Agent
+from install import npm
+
+if TYPE_CHECKING:
+    from model import Call
+
+MACHINE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+
+
+class Goose(Agent):
+    """Speaks OpenAI's Chat."""
+
+    id = "goose"
+    package = npm(f"@aaif/goose-binary-linux-{MACHINE}")
+    fast = True
+
+    def program(self, directory: Path) -> Path:
+        return directory / "node_modules" / "@aaif" / f"goose-binary-linux-{MACHINE}" / "bin" / "goose"
+
+    def keys(self, url: str) -> dict[str, object]:
+        return {
+            "env": {
+                "GOOSE_PROVIDER": "openai",
+                "GOOSE_MODEL": self.models[0],
+                "GOOSE_DISABLE_KEYRING": "1",
+                "OPENAI_HOST": url,
+                "OPENAI_API_KEY": "none",
+            }
+        }
+
+    def subagent(self, prompt: str) -> Call:
+        from model import Call
+
+        return Call("delegate$", {"instructions": prompt})
+
+
+AGENT = Goose()
