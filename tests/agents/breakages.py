@@ -6,7 +6,7 @@ server is taken to have served, or does something after each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents import Agent
@@ -39,6 +39,10 @@ class Breakage:
     wrapper: str = ""
     spoil: Callable[[list[Exchange]], list[Exchange]] = as_served
     after: After = nothing_after
+
+    def within(self, cells: Collection[str]) -> Breakage:
+        """The same for those of its cells that are among these."""
+        return replace(self, cells=tuple(cell for cell in self.cells if cell in cells))
 
 
 SESSIONS = ("session.plain", "session.dotted", "session.symlink", "session.two")
@@ -111,7 +115,7 @@ def by_adapter(agent: Agent) -> list[Breakage]:
         found.append(Breakage("the limit of turns is not passed on", cells, {"oneshot": {"max_turns": nowhere}}))
     if agent.adapter.get("approval", {}).get("args"):
         approval = {"args": [], "env": {NOTHING: "1"}}
-        found.append(Breakage("the approval is not passed on", ("argv.auto_accept", "skills.script"), {"approval": approval}))
+        found.append(Breakage("the approval is not passed on", ("argv.auto_accept",), {"approval": approval}))
     if "outcome" in agent.adapter:
         other = "codex" if agent.adapter["outcome"]["format"] == "pi" else "pi"
         cells = ("argv.quiet", "outcome.401", "outcome.429")
@@ -132,7 +136,6 @@ OWN: Mapping[str, Sequence[Breakage]] = {
     "claude-code": (
         Breakage("the plugin of skills is not passed on", ("skills.merged",), {"skills": {"args": ["--plugin-dir", "{private}/none"]}}),
         Breakage("copies are not hidden", ("skills.merged",), {"skills": {"hide": {"shadowed": "on", "won": "on", "unmerged": "on"}}}),
-        Breakage("the session's id is not chosen", ("session.plain", "session.two"), {"oneshot": {"session_id": ["--append-system-prompt", "{session}"]}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--append-system-prompt", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["--resume", "{session}"]}}),
     ),
@@ -160,7 +163,5 @@ OWN: Mapping[str, Sequence[Breakage]] = {
 
 
 def breakages(agent: Agent) -> list[Breakage]:
-    """All breakages of an agent, without the cells that do not apply to it."""
-    found = [*everywhere(), *by_adapter(agent), *OWN.get(agent.id, ())]
-    fitting = [replace(each, cells=tuple(cell for cell in each.cells if cell not in agent.na)) for each in found]
-    return [each for each in fitting if each.cells]
+    """All breakages of an agent."""
+    return [*everywhere(), *by_adapter(agent), *OWN.get(agent.id, ())]

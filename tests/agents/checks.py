@@ -138,10 +138,15 @@ def answer_alone(log: str, answer: str, told_else: Iterable[str]) -> None:
 
 def exact(run: Mapping) -> None:
     """One session is the run's, by evidence and not by inference."""
-    sessions = [session for session in run.get("sessions", []) if not session.get("parent")]
-    require(sessions, "no session is credited to the run")
-    evidence = sorted({session["evidence"].partition(":")[0] for session in sessions})
-    require(evidence == ["exact"], f"its session is `{', '.join(evidence)}`", sessions)
+    credited = [session for session in run.get("sessions", []) if not session.get("parent")]
+    require(credited, "no session is credited to the run")
+    evidence = sorted({session["evidence"].partition(":")[0] for session in credited})
+    require(evidence == ["exact"], f"its session is `{', '.join(evidence)}`", credited)
+
+
+def sessions(run: Mapping) -> set[str]:
+    """The ids of the sessions that are credited to a run."""
+    return {session["id"] for session in run.get("sessions", [])}
 
 
 def sums(world: World, exchanges: Iterable[Exchange]) -> dict[str, int]:

@@ -20,14 +20,16 @@ from agents import Agent
 from breakages import Breakage, breakages
 from cells import CELLS, NO, YES, Cell, Failed
 from install import Absent, Installed
+from processes import processes
 from scenarios import SCENARIOS, Scenario, play
-from world import World, table
+from world import World, table, until
 
 if TYPE_CHECKING:
     from run import Setting
 
 SIDE_BY_SIDE = 3
 LEFT_SECONDS = "120"
+LEFT_SEEN = 5.0
 NO_PROOF = ("the suite broke", "the scenario did not come to it", "the daemon", "`harnessd reload` failed")
 """How reasons begin that say nothing of what was broken on purpose."""
 
@@ -57,10 +59,10 @@ class Proof:
 
     def run(self) -> list[str]:
         """Prints what turned, and answers what did not."""
-        broken = breakages(self.agent)
-        named = {cell for breakage in broken for cell in breakage.cells}
         whole = self._try(Breakage("nothing", tuple(cell for cell in CELLS if cell not in self.agent.na)), SIDE_BY_SIDE)
         holds = {cell for cell, found in whole.items() if found.state == YES}
+        broken = [each for each in (each.within(holds) for each in breakages(self.agent)) if each.cells]
+        named = {cell for breakage in broken for cell in breakage.cells}
         print(f"{self.agent.id} {self.agent.version}: whole, {len(holds)} cells are ✓", flush=True)
         for cell in sorted(whole.keys() - holds, key=CELLS.index):
             print(f"  {cell} is {whole[cell]}, and so not to be proved")
@@ -69,13 +71,13 @@ class Proof:
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             for breakage, cells in zip(broken, pool.map(self._try, broken)):
                 print(f"  {breakage.what}:", flush=True)
-                for cell in (each for each in breakage.cells if each in holds):
+                for cell in breakage.cells:
                     print(f"    {cell} {cells[cell]}" + (f" [{cells[cell].detail}]" if cells[cell].detail else ""))
                     if fault := fault_of(cells[cell]):
                         faults.append(f"{self.agent.id}: {breakage.what}: {cell} {fault}")
                     else:
                         turned.add(cell)
-        faults += [f"{self.agent.id}: {cell} is never turned" for cell in CELLS if cell in holds - turned and cell not in named]
+        faults += [f"{self.agent.id}: nothing is to turn {cell}" for cell in CELLS if cell in holds - named]
         for fault in faults:
             print(f"unproven: {fault}")
         print(f"{self.agent.id}: {len(turned)} of {len(holds)} cells have turned, by {len(broken)} breakages", flush=True)
@@ -147,8 +149,9 @@ class Left:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def behind(self, mark: str) -> None:
-        """Leaves one; harnessd does not know it, since it is no child of the run."""
+        """Leaves one, and waits until it can be seen. harnessd does not know it, since it is no child of the run."""
         self._processes.append(subprocess.Popen([mark, LEFT_SECONDS], executable="/bin/sleep", stdin=subprocess.DEVNULL))
+        until(lambda: processes(mark), LEFT_SEEN, "the process that was left could not be seen")
 
     def end(self) -> None:
         """Ends them."""

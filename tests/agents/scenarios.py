@@ -162,10 +162,15 @@ def go_on(world: World, harness: Harness, before: str, option: str) -> None:
     tag = world.tag(option.strip("-"))
     world.model.script(tag, [Shell("true"), Answer(WORD)])
     harness.say(f"Go on. {marker(tag)}")
+    old = checks.sessions(harness.last())
     run = harness.run(option)
     require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
     history = list(checks.strings(checks.first_turn(world, tag).body))
     require(any(marker(before) in text for text in history), "the model was not shown the history")
+    if option == "--resume":
+        require(old & checks.sessions(run), "it went on in another session")
+    else:
+        require(not old & checks.sessions(run), "it wrote into the session that it was to copy")
     checks.usage_equals(world, harness, run, tag, 2)
 
 
