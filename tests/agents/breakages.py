@@ -120,7 +120,7 @@ def by_adapter(agent: Agent) -> list[Breakage]:
         other = "codex" if agent.adapter["outcome"]["format"] == "pi" else "pi"
         cells = ("argv.quiet", "outcome.401", "outcome.429")
         found.append(Breakage("the output is read as another agent's", cells, {"outcome": {"format": other}}))
-    if not str(agent.adapter["skills"].get("target", "{")).startswith("{"):
+    if not str(agent.adapter.get("skills", {}).get("target", "{")).startswith("{"):
         elsewhere = {"skills": {"target": ".elsewhere/skills"}}
         found.append(Breakage("the skills are projected elsewhere", ("skills.merged",), elsewhere))
     return found

@@ -248,7 +248,10 @@ def in_tool(world: World, daemon: Daemon, name: str) -> InTool:
     mark = str(world.root / "flags" / f"mark-{tag}")
     open(mark, "w", encoding="utf-8").close()
     waits = f"tail -f {quote(mark)}"
-    world.model.script(tag, [Shell(f"setsid {waits} & {waits}"), Answer(WORD)])
+    # In a file: Hermes refuses a command that leaves something in the background.
+    call = world.root / "flags" / f"call-{tag}"
+    call.write_text(f"setsid {waits} &\n{waits}\n", encoding="utf-8")
+    world.model.script(tag, [Shell(f"sh {quote(str(call))}"), Answer(WORD)])
     harness = daemon.declare(name, workdir, f"Use the tool. {marker(tag)}", auto_accept=True)
     world.give(world.root / "flags")
     started = harness.start()
