@@ -41,6 +41,14 @@ class Kimi(Agent):
         "argv.large": "it takes its prompt as an argument, 128 KiB at most",
         "usage.fork": "it forks by a command of its own, which takes no prompt",
     }
+    known = {"argv.quiet": "what a tool prints comes as plain text beside the records, and is shown"}
+    # Its start takes 3 s of a processor.
+    patience = {
+        "outcome.hang": 15,
+        **{f"outcome.{name}": 40 for name in ("ok", "401", "429", "500", "max_turns", "killed")},
+        "session.two": 60,
+        "usage.daemon_killed": 40,
+    }
     notes = {cell: "with `max_attempts_per_step = 2`" for cell in ("outcome.429", "outcome.500")}
 
     def program(self, directory: Path) -> Path:
