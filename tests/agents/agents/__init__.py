@@ -55,8 +55,7 @@ class Agent:
     """What has to be said of a cell even where it is ✓: `{"outcome.500": "with request_max_retries = 1"}`."""
 
     patience: ClassVar[Mapping[str, float]] = {}
-    """Seconds within which a cell's run must have ended, where they are not those of `scenarios.PATIENCE`; of `outcome.hang`
-    the `timeout` that its harness is given."""
+    """Seconds within which a cell's run must have ended, where they are not those of `scenarios.PATIENCE`."""
 
     starts: ClassVar[float] = 6.0
     """Seconds from its start within which it has asked the model, on a busy machine too."""
