@@ -27,8 +27,8 @@ from sandbox import User
 
 CLIENT_SECONDS = 300
 DAEMON_SECONDS = 15
-TIMEOUT = "20s"
-"""How long a run may take at all; most take one or two seconds."""
+TIMEOUT = 14.0
+"""Seconds that a run may take at all after its start; most take one or two."""
 
 STOP_TIMEOUT = "3s"
 NAP = 0.05
@@ -225,7 +225,7 @@ class Daemon:
             "workdir": str(workdir),
             "prompt_file": str(place / name),
             "harvest": True,
-            "timeout": TIMEOUT,
+            "timeout": f"{TIMEOUT + self.world.agent.starts:g}s",
             "stop_timeout": STOP_TIMEOUT,
             **self.world.agent.keys(self.world.model.url),
             **keys,

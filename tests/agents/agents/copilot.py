@@ -22,6 +22,7 @@ class Copilot(Agent):
         "usage.fork": "it forks no session headless",
     }
     # It tries five times more, after 60 s at the latest for a 429.
+    starts = 10
     patience: ClassVar[dict[str, float]] = {"outcome.429": 75, "outcome.500": 30}
 
     def program(self, directory: Path) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from agents import Agent
+from cells import CELLS
 from install import pypi
 from model import Call
 
@@ -34,7 +35,12 @@ class Hermes(Agent):
         "skills.script": "its adapter hands over no skills",
         "usage.fork": "it forks no session headless",
     }
+    # It takes 5 s of a processor to start, and each call of the model runs some more.
+    starts = 30
+    turns_at_once = True
+    patience: ClassVar[dict[str, float]] = dict.fromkeys(CELLS, 45)
     known: ClassVar[dict[str, str]] = {
+        "argv.large": "it takes a prompt as an argument alone, which holds 131063 bytes at most",
         "outcome.max_turns": "it has no machine-readable output, and with its turns used up it asks for a summary and exits with 0",
     }
     notes: ClassVar[dict[str, str]] = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from agents import Agent
+from cells import CELLS
 from install import pypi
 
 SETTINGS = """\
@@ -39,6 +40,9 @@ class Vibe(Agent):
         "usage.fork": "it forks no session headless",
         "usage.subagent": "no tool of it that a model may call by itself hands work to a sub-agent",
     }
+    # It starts a server of its own in Python.
+    starts = 25
+    patience: ClassVar[dict[str, float]] = dict.fromkeys(CELLS, 45)
     notes: ClassVar[dict[str, str]] = {
         "outcome.429": "with `api_retry_max_elapsed_time = 5.0`, else it tries again for 280 s",
         "outcome.500": "with `api_retry_max_elapsed_time = 5.0`, else it tries again for 280 s",
