@@ -60,6 +60,9 @@ class Agent:
     starts: ClassVar[float] = 6.0
     """Seconds from its start within which it has asked the model, on a busy machine too."""
 
+    first_alone: ClassVar[bool] = False
+    """Whether its very first start in a home has to be alone: it makes its database then, and one beside it fails."""
+
     accepts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Outcomes that are right for a cell in place of those of `checks.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
 

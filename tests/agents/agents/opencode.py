@@ -27,7 +27,12 @@ class OpenCode(Agent):
         "argv.max_turns": "it has no limit of turns among its arguments",
         "outcome.max_turns": "it has no limit of turns among its arguments",
     }
-    known = {"usage.killed": UNENDED, "usage.daemon_killed": UNENDED}
+    first_alone = True
+    known = {
+        "skills.untouched": "it writes a `.gitignore` into the `.opencode` of a project",
+        "usage.killed": UNENDED,
+        "usage.daemon_killed": UNENDED,
+    }
     notes = {"outcome.429": TRIES, "outcome.500": TRIES}
     patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 160, "outcome.500": 160}
 
