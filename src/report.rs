@@ -8,8 +8,10 @@
 mod claude_code;
 mod codex;
 mod decoder;
+mod echo;
 mod format;
 mod gemini;
+mod goose;
 mod grok;
 mod kimi;
 mod lines;

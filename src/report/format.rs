@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::statement::{Statement, Trouble};
 use super::told::Told;
-use super::{claude_code, codex, gemini, grok, kimi, opencode, pi, qwen};
+use super::{claude_code, codex, gemini, goose, grok, kimi, opencode, pi, qwen};
 use crate::base::{Outcome, words};
 
 words! {
@@ -17,6 +17,8 @@ words! {
         Codex = "codex",
         /// Gemini CLI's `stream-json`.
         Gemini = "gemini",
+        /// Goose's `stream-json`.
+        Goose = "goose",
         /// Grok Build's `streaming-json`.
         Grok = "grok",
         /// Kimi Code's `stream-json`.
@@ -56,6 +58,7 @@ pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
     Gemini,
+    Goose(goose::Reader),
     Grok(grok::Reader),
     Kimi(kimi::Reader),
     OpenCode,
@@ -69,6 +72,7 @@ impl Reader {
             Format::ClaudeCode => Self::ClaudeCode(claude_code::Reader::default()),
             Format::Codex => Self::Codex,
             Format::Gemini => Self::Gemini,
+            Format::Goose => Self::Goose(goose::Reader::default()),
             Format::Grok => Self::Grok(grok::Reader::default()),
             Format::Kimi => Self::Kimi(kimi::Reader::default()),
             Format::OpenCode => Self::OpenCode,
@@ -88,6 +92,7 @@ impl Reader {
             Self::ClaudeCode(reader) => reader.read(&record, tell),
             Self::Codex => codex::read(&record, tell),
             Self::Gemini => gemini::read(&record, tell),
+            Self::Goose(reader) => reader.read(&record, tell),
             Self::Grok(reader) => reader.read(&record, tell),
             Self::Kimi(reader) => reader.read(&record, tell),
             Self::OpenCode => opencode::read(&record, tell),
@@ -99,6 +104,7 @@ impl Reader {
     /// Tells what a line says that is no record; false: it is none of the program's own.
     fn plain(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
         match self {
+            Self::Goose(reader) => reader.repeats(line),
             Self::Grok(reader) => reader.repeats(line),
             Self::Kimi(_) => kimi::plain(line, tell),
             _ => false,

@@ -223,6 +223,7 @@ pub(super) fn all() -> Vec<Fixture> {
         of("qwen/max-turns", Qwen, Code(53), MaxTurns, "exit status 53: it used up its turns"),
         none("qwen/sigterm", Qwen, Signal(15)),
     ];
+    all.extend(crate::goose::all());
     all.extend(crate::grok::all());
     all.extend(crate::kimi::all());
     all

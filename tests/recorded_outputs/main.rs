@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fixtures;
+mod goose;
 mod grok;
 mod kimi;
 mod rendering;
