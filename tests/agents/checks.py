@@ -13,6 +13,21 @@ from model import Exchange, marker
 from processes import processes
 from world import Harness, World
 
+OUTCOMES: Mapping[str, tuple[str, ...]] = {
+    "outcome.ok": ("ok",),
+    "outcome.401": ("auth-required",),
+    "outcome.429": ("rate-limited",),
+    "outcome.500": ("failed",),
+    "outcome.max_turns": ("max-turns",),
+    "outcome.hang": ("timeout",),
+    "outcome.stop": ("stopped",),
+    "outcome.killed": ("failed",),
+}
+"""The outcomes that are right."""
+
+PATIENCE = 15.0
+"""Seconds within which a run that meets an error must have ended."""
+
 NUMBERS = ("input", "cached", "output", "calls")
 
 
@@ -134,6 +149,18 @@ def answer_alone(log: str, answer: str, told_else: Iterable[str]) -> None:
     require(log.count(answer) == 1, "`logs` shows the answer twice", log[-300:])
     odd = [line for line in lines if line.startswith("{") or any(text in line for text in told_else)]
     require(not odd, "`logs` prints more than the answer", odd[0][:300] if odd else "")
+
+
+def patience(world: World, cell: str) -> float:
+    """The seconds that a run may take for `cell`."""
+    return world.agent.patience.get(cell, PATIENCE)
+
+
+def ended_as(world: World, run: Mapping, cell: str, seconds: float | None = None) -> None:
+    """The right outcome, within the time, and no process left."""
+    outcome_is(world, run, cell, OUTCOMES[cell])
+    in_time(took(run), patience(world, cell) if seconds is None else seconds)
+    nothing_left(run)
 
 
 def exact(run: Mapping) -> None:

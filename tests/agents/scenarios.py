@@ -9,36 +9,22 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from shlex import quote
 
 import checks
 import skillset
 from cells import Cell, Failed, no
-from checks import Found, require
+from checks import OUTCOMES, Found, ended_as, patience, require
 from model import Answer, Fail, Hang, Shell, marker
 from processes import commands
 from world import CLIENT_SECONDS, Daemon, Harness, World, finish, until
-
-PATIENCE = 15.0
-"""Seconds within which a run that meets an error must have ended."""
 
 STOP_SECONDS = 5.0
 HANG_SLACK = 4.0
 TOOL_SECONDS = 20.0
 WORD = "the-answer-of-the-model"
-
-OUTCOMES: Mapping[str, tuple[str, ...]] = {
-    "outcome.ok": ("ok",),
-    "outcome.401": ("auth-required",),
-    "outcome.429": ("rate-limited",),
-    "outcome.500": ("failed",),
-    "outcome.max_turns": ("max-turns",),
-    "outcome.hang": ("timeout",),
-    "outcome.stop": ("stopped",),
-    "outcome.killed": ("failed",),
-}
 
 
 @dataclass(frozen=True)
@@ -56,28 +42,16 @@ def play(world: World, scenario: Scenario) -> dict[str, Cell]:
     found = Found(world)
     if not found.applies(*scenario.cells):
         return found.cells
-    reason, detail = "the scenario did not come to it", ""
+    reason, detail, known = "the scenario did not come to it", "", {}
     try:
         scenario.run(world, found)
     except Failed as failed:
-        reason, detail = failed.reason, failed.detail
+        reason, detail, known = failed.reason, failed.detail, world.agent.known
     except (OSError, KeyError, TypeError, ValueError) as error:
         reason, detail = f"the suite broke: {type(error).__name__}", str(error)
     for cell in scenario.cells:
-        found.cells.setdefault(cell, no(world.agent.known.get(cell, reason), f"{reason}: {detail}"))
+        found.cells.setdefault(cell, no(known.get(cell, reason), f"{reason}: {detail}"))
     return found.cells
-
-
-def patience(world: World, cell: str) -> float:
-    """The seconds that a run may take for `cell`."""
-    return world.agent.patience.get(cell, PATIENCE)
-
-
-def ended_as(world: World, run: Mapping, cell: str, seconds: float | None = None) -> None:
-    """The right outcome, within the time, and no process left."""
-    checks.outcome_is(world, run, cell, OUTCOMES[cell])
-    checks.in_time(checks.took(run), patience(world, cell) if seconds is None else seconds)
-    checks.nothing_left(run)
 
 
 def plain(world: World, found: Found) -> None:

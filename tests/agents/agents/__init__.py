@@ -55,7 +55,7 @@ class Agent:
     """What has to be said of a cell even where it is ✓: `{"outcome.500": "with request_max_retries = 1"}`."""
 
     patience: ClassVar[Mapping[str, float]] = {}
-    """Seconds within which a cell's run must have ended, where they are not those of `scenarios.PATIENCE`."""
+    """Seconds within which a cell's run must have ended, where they are not those of `checks.PATIENCE`."""
 
     starts: ClassVar[float] = 6.0
     """Seconds from its start within which it has asked the model, on a busy machine too."""
@@ -64,7 +64,7 @@ class Agent:
     """Whether its very first start in a home has to be alone: it makes its database then, and one beside it fails."""
 
     accepts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Outcomes that are right for a cell in place of those of `scenarios.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
+    """Outcomes that are right for a cell in place of those of `checks.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
 
     turns_at_once: ClassVar[bool] = False
     """Whether its transcript states what a turn used in one sum, so that the number of calls cannot be compared."""
