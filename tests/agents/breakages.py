@@ -173,6 +173,19 @@ OWN: Mapping[str, Sequence[Breakage]] = {
             {"oneshot": {"argument": ["run", "{options}", "--text={prompt}"]}},
         ),
     ),
+    "opencode": (
+        Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"json_env": {NOTHING: {"paths": ["{private}"]}}}}),
+        Breakage("copies are not hidden", ("skills.merged",), {"skills": {"env": {NOTHING: "1"}, "hide": {"json_env": {NOTHING: {"skill": "{hidden}"}}}}}),
+        Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--title", "{session}"]}}),
+        Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["-s", "{session}"]}}),
+    ),
+    "gemini": (
+        Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--include-directories", "/{session}"]}}),
+    ),
+    "qwen": (
+        Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--append-system-prompt", "{session}"]}}),
+        Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["--resume", "{session}"]}}),
+    ),
 }
 """What only one agent has."""
 

@@ -21,7 +21,7 @@ from breakages import Breakage, breakages
 from cells import CELLS, NO, SIGNS, YES, Cell, Failed
 from install import Absent, Installed
 from processes import processes
-from scenarios import SCENARIOS, Scenario, play
+from scenarios import SCENARIOS, Scenario, play, start_alone
 from world import World, table, until
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class Proof:
         except Failed as failed:
             return {cell: Cell(NO, f"the daemon did not start: {failed.reason}", failed.detail) for cell in breakage.cells}
         try:
+            if side_by_side > 1:
+                start_alone(world)
             with ThreadPoolExecutor(side_by_side) as pool:
                 found: dict[str, Cell] = {}
                 for cells in pool.map(lambda scenario: play(world, scenario), concerned(breakage.cells)):

@@ -28,7 +28,7 @@ from install import Absent, Installed
 from matrix import Entry, Record
 from model import Model
 from sandbox import User
-from scenarios import SCENARIOS, Scenario, play, scenario_of
+from scenarios import SCENARIOS, Scenario, play, scenario_of, start_alone
 from world import World
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -94,7 +94,6 @@ class Tried:
         self.worlds: dict[str, World] = {}
         self.lacks: list[str] = []
         self.setting = setting
-        self.first_alone = agent.first_alone
         for user in setting.users:
             closed = sandbox.closed_to(user, installed.program, (*installed.path, *installed.needs))
             if closed is not None:
@@ -107,9 +106,8 @@ class Tried:
     def run(self, scenarios: Sequence[Scenario]) -> dict[str, dict[str, Cell]]:
         """The cells by user."""
         found: dict[str, dict[str, Cell]] = {user: {} for user in self.worlds}
-        if self.first_alone:
-            for world in self.worlds.values():
-                play(world, scenario_of("outcome.ok"))
+        for world in self.worlds.values():
+            start_alone(world)
         # The users take turns, so that what waits in one world leaves the processors to the other.
         jobs = [(user, scenario) for scenario in scenarios for user in self.worlds if scenario.ordinary or user == "root"]
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:

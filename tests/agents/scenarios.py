@@ -330,3 +330,9 @@ SCENARIOS: tuple[Scenario, ...] = (
 def scenario_of(cell: str) -> Scenario:
     """The scenario that fills `cell`."""
     return next(scenario for scenario in SCENARIOS if cell in scenario.cells)
+
+
+def start_alone(world: World) -> None:
+    """The very first start in a home, with nothing beside it, where the agent wants that."""
+    if world.agent.first_alone:
+        play(world, scenario_of("outcome.ok"))

@@ -34,7 +34,7 @@ class OpenCode(Agent):
         "usage.daemon_killed": UNENDED,
     }
     notes = {"outcome.429": TRIES, "outcome.500": TRIES}
-    patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 160, "outcome.500": 160}
+    patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 140, "outcome.500": 140}
 
     def program(self, directory: Path) -> Path:
         return directory / "node_modules" / "opencode-ai" / "bin" / "opencode.exe"

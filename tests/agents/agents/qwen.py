@@ -22,10 +22,10 @@ class Qwen(Agent):
     package = npm("@qwen-code/qwen-code", node22=True)
     starts = 20.0
     notes = {
-        "outcome.429": f"with `model.generationConfig.maxRetries = 0`, else it waits a minute and more up to ten times; {TRIES}",
+        "outcome.429": "with `model.generationConfig.maxRetries = 0`: it tries seven times, over 80 s",
         "outcome.500": TRIES,
     }
-    patience = {"outcome.ok": 45, "outcome.401": 45, "outcome.max_turns": 60, "outcome.429": 160, "outcome.500": 160}
+    patience = {"outcome.ok": 45, "outcome.401": 45, "outcome.max_turns": 60, "outcome.429": 140, "outcome.500": 140}
 
     def program(self, directory: Path) -> Path:
         return directory / "node_modules" / ".bin" / "qwen"
