@@ -274,9 +274,20 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
     // The output of the others has no format that is known.
-    let reports =
-        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "kimi", "grok"].contains(&case.agent);
-    let reports = reports && !wanted.resident;
+    let reports = [
+        "claude-code",
+        "codex",
+        "copilot",
+        "gemini",
+        "grok",
+        "hermes",
+        "kimi",
+        "opencode",
+        "pi",
+        "qwen",
+        "vibe",
+    ];
+    let reports = reports.contains(&case.agent) && !wanted.resident;
     assert_eq!(made.report.as_deref(), reports.then_some(case.agent), "{}", case.name);
 }
 
