@@ -40,14 +40,13 @@ class Found:
 
     @contextmanager
     def __call__(self, cell: str) -> Iterator[None]:
-        """Fills `cell` by whether the check in the block holds."""
+        """Fills `cell` by whether the check in the block holds, unless it is filled already."""
         agent = self.world.agent
-        if cell in agent.na:
-            self.cells[cell] = na(agent.na[cell])
         try:
             yield
         except Failed as failed:
-            self.cells.setdefault(cell, no(agent.known.get(cell, failed.reason), detail(failed)))
+            said = detail(failed)
+            self.cells.setdefault(cell, no(agent.reason(cell, failed.reason, said), said))
         else:
             self.cells.setdefault(cell, yes(agent.notes.get(cell, "")))
 
@@ -60,7 +59,7 @@ class Found:
 
 
 def detail(failed: Failed) -> str:
-    """What was measured, with the check's own words where a known reason takes their place."""
+    """All that the check said: its reason, and what it measured."""
     return f"{failed.reason}: {failed.detail}" if failed.detail else failed.reason
 
 

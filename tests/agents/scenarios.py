@@ -42,15 +42,16 @@ def play(world: World, scenario: Scenario) -> dict[str, Cell]:
     found = Found(world)
     if not found.applies(*scenario.cells):
         return found.cells
-    reason, detail, known = "the scenario did not come to it", "", {}
+    broke = Failed("the scenario did not come to it")
     try:
         scenario.run(world, found)
     except Failed as failed:
-        reason, detail, known = failed.reason, failed.detail, world.agent.known
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        reason, detail = f"the suite broke: {type(error).__name__}", str(error)
+        broke = failed
+    except Exception as error:  # Whatever it is, it is told in the cells, and the others go on.
+        broke = Failed(f"the suite broke: {type(error).__name__}", str(error))
+    said = checks.detail(broke)
     for cell in scenario.cells:
-        found.cells.setdefault(cell, no(known.get(cell, reason), f"{reason}: {detail}"))
+        found.cells.setdefault(cell, no(world.agent.reason(cell, broke.reason, said), said))
     return found.cells
 
 

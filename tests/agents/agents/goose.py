@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents import Agent
+from agents import NOTHING_STATED, Agent, Known
 from install import npm
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Goose(Agent):
     fast = True
     na = {"usage.fork": "it forks a session in its terminal mode alone"}
     known = {
-        cell: "it writes a call when the tools of it have ended, and these never did"
+        cell: Known(NOTHING_STATED, "it writes a call when the tools of it have ended, and these never did")
         for cell in ("usage.killed", "usage.daemon_killed")
     }
     notes = {cell: "with `GOOSE_PROVIDER_SKIP_BACKOFF`" for cell in ("outcome.429", "outcome.500")}

@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents import Agent
+from agents import NOTHING_STATED, Agent, Known
 from install import npm
 
 if TYPE_CHECKING:
     from model import Call, Exchange
 
-UNENDED = "it writes what a step used when the step is over, its tools included, and this one never was"
+UNENDED = Known(
+    NOTHING_STATED, "it writes what a step used when the step is over, its tools included, and this one never was"
+)
 TRIES = "it tries six times, over 80 s; no setting bounds that"
 
 
@@ -29,7 +31,9 @@ class OpenCode(Agent):
     }
     first_alone = True
     known = {
-        "skills.untouched": "it writes a `.gitignore` into the `.opencode` of a project",
+        "skills.untouched": Known(
+            r"the project changed: \['\.opencode/\.gitignore'\]", "it writes a `.gitignore` into the `.opencode` of a project"
+        ),
         "usage.killed": UNENDED,
         "usage.daemon_killed": UNENDED,
     }

@@ -1,0 +1,75 @@
+"""What becomes of a check that fails: its own words, or a reason that is known and explains just those."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from agents import NOTHING_STATED, Agent, Known
+from cells import Failed, na, no, yes
+from checks import Found
+from scenarios import Scenario, play
+
+
+class Odd(Agent):
+    """An agent that has a reason for one cell, and a note for it."""
+
+    id = "codex"
+    known = {"usage.killed": Known(NOTHING_STATED, "it never writes it")}
+    notes = {"usage.killed": "by luck"}
+    na = {"usage.fork": "it forks nothing"}
+
+
+WORLD = SimpleNamespace(agent=Odd())
+NOTHING = Failed("input, output of `usage` are not what was served", "input 0 of 12, output 0 of 3")
+HALF = Failed("input, output of `usage` are not what was served", "input 6 of 12, output 0 of 3")
+CELLS = ("usage.killed", "usage.fork")
+
+
+def played(raised: Exception | None) -> dict:
+    """The cells of a scenario whose one check raises this."""
+
+    def check(_world: object, found: Found) -> None:
+        with found("usage.killed"):
+            if raised is not None:
+                raise raised
+
+    return play(WORLD, Scenario("odd", CELLS, check))
+
+
+class AKnownReason(unittest.TestCase):
+    def test_it_is_given_for_what_it_explains_alone(self) -> None:
+        self.assertEqual(played(NOTHING)["usage.killed"], no("it never writes it"))
+        self.assertEqual(played(HALF)["usage.killed"], no(HALF.reason))
+        self.assertEqual(played(Failed("no request reached the server"))["usage.killed"], no("no request reached the server"))
+
+    def test_what_the_check_said_stands_beside_it(self) -> None:
+        self.assertEqual(played(NOTHING)["usage.killed"].detail, f"{NOTHING.reason}: {NOTHING.detail}")
+
+    def test_a_check_that_holds_is_no_failure(self) -> None:
+        self.assertEqual(played(None), {"usage.killed": yes("by luck"), "usage.fork": na("it forks nothing")})
+
+    def test_a_scenario_that_breaks_tells_why_in_each_cell_that_applies(self) -> None:
+        def breaks(_world: object, _found: Found) -> None:
+            raise IndexError("none")
+
+        found = play(WORLD, Scenario("odd", CELLS, breaks))
+        self.assertEqual(found, {"usage.killed": no("the suite broke: IndexError"), "usage.fork": na("it forks nothing")})
+        self.assertEqual(found["usage.killed"].detail, "the suite broke: IndexError: none")
+
+    def test_a_scenario_that_fails_before_its_checks_is_explained_no_less(self) -> None:
+        def fails(_world: object, _found: Found) -> None:
+            raise NOTHING
+
+        self.assertEqual(play(WORLD, Scenario("odd", CELLS, fails))["usage.killed"], no("it never writes it"))
+        with mock.patch.object(Odd, "known", {}):
+            self.assertEqual(play(WORLD, Scenario("odd", CELLS, fails))["usage.killed"], no(NOTHING.reason))
+
+
+if __name__ == "__main__":
+    unittest.main()
