@@ -7,12 +7,14 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
 mod decoder;
 mod echo;
 mod format;
 mod gemini;
 mod goose;
 mod grok;
+mod hermes;
 mod kimi;
 mod lines;
 mod opencode;
@@ -22,6 +24,7 @@ mod render;
 mod reset;
 mod statement;
 mod told;
+mod vibe;
 mod words;
 
 pub use decoder::Decoder;

@@ -77,6 +77,7 @@ impl Decoder {
                 failed(format!("exit status {code} after it stated success"))
             }
             (Some(stated), _) => Some(stated.report(now, zone)),
+            (None, Some(ExitStatus::Code(0))) if !self.format.states_results() => None,
             (None, Some(ExitStatus::Code(0))) => failed("ended without stating a result".to_owned()),
             (None, Some(ExitStatus::Code(code))) => self.by_itself(code, now, zone),
             (None, Some(ExitStatus::Signal(_)) | None) => None,
@@ -109,7 +110,7 @@ fn take(
     let Line::Whole(line) = line else { return };
     reader.read(line, &mut |told| match told {
         Told::End(statement) => *stated = Some(statement),
-        Told::Trouble(words) => *trouble = Some(words),
+        Told::Trouble(words) | Told::Perhaps(words) => *trouble = Some(words),
         Told::Resumed | Told::Text(_) | Told::Piece(_) | Told::Tool(..) => {
             *stated = None;
             *trouble = None;

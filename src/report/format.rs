@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::statement::{Statement, Trouble};
 use super::told::Told;
-use super::{claude_code, codex, gemini, goose, grok, kimi, opencode, pi, qwen};
+use super::{claude_code, codex, copilot, gemini, goose, grok, hermes, kimi, opencode, pi, qwen, vibe};
 use crate::base::{Outcome, words};
 
 words! {
@@ -15,12 +15,16 @@ words! {
         ClaudeCode = "claude-code",
         /// Codex's `--json`.
         Codex = "codex",
+        /// GitHub Copilot CLI's `--output-format json`.
+        Copilot = "copilot",
         /// Gemini CLI's `stream-json`.
         Gemini = "gemini",
         /// Goose's `stream-json`.
         Goose = "goose",
         /// Grok Build's `streaming-json`.
         Grok = "grok",
+        /// The text of Hermes' `chat -Q`.
+        Hermes = "hermes",
         /// Kimi Code's `stream-json`.
         Kimi = "kimi",
         /// OpenCode's `--format json`.
@@ -29,6 +33,8 @@ words! {
         Pi = "pi",
         /// Qwen Code's `stream-json`.
         Qwen = "qwen",
+        /// mistral-vibe's `--output streaming`.
+        Vibe = "vibe",
     }
 }
 
@@ -49,6 +55,11 @@ impl Format {
             _ => Statement::error(&Trouble { words, ..Trouble::default() }),
         }
     }
+
+    /// Whether its output always states how a run ended.
+    pub(super) const fn states_results(self) -> bool {
+        !matches!(self, Self::Hermes)
+    }
 }
 
 /// Reads the records of one format, in their order.
@@ -57,13 +68,16 @@ impl Format {
 pub(super) enum Reader {
     ClaudeCode(claude_code::Reader),
     Codex,
+    Copilot(copilot::Reader),
     Gemini,
     Goose(goose::Reader),
     Grok(grok::Reader),
+    Hermes,
     Kimi(kimi::Reader),
     OpenCode,
     Pi(pi::Reader),
     Qwen,
+    Vibe(vibe::Reader),
 }
 
 impl Reader {
@@ -71,13 +85,16 @@ impl Reader {
         match format {
             Format::ClaudeCode => Self::ClaudeCode(claude_code::Reader::default()),
             Format::Codex => Self::Codex,
+            Format::Copilot => Self::Copilot(copilot::Reader::default()),
             Format::Gemini => Self::Gemini,
             Format::Goose => Self::Goose(goose::Reader::default()),
             Format::Grok => Self::Grok(grok::Reader::default()),
+            Format::Hermes => Self::Hermes,
             Format::Kimi => Self::Kimi(kimi::Reader::default()),
             Format::OpenCode => Self::OpenCode,
             Format::Pi => Self::Pi(pi::Reader::default()),
             Format::Qwen => Self::Qwen,
+            Format::Vibe => Self::Vibe(vibe::Reader::default()),
         }
     }
 
@@ -91,13 +108,16 @@ impl Reader {
         match self {
             Self::ClaudeCode(reader) => reader.read(&record, tell),
             Self::Codex => codex::read(&record, tell),
+            Self::Copilot(reader) => reader.read(&record, tell),
             Self::Gemini => gemini::read(&record, tell),
             Self::Goose(reader) => reader.read(&record, tell),
             Self::Grok(reader) => reader.read(&record, tell),
+            Self::Hermes => false,
             Self::Kimi(reader) => reader.read(&record, tell),
             Self::OpenCode => opencode::read(&record, tell),
             Self::Pi(reader) => reader.read(&record, tell),
             Self::Qwen => qwen::read(&record, tell),
+            Self::Vibe(reader) => reader.read(&record, tell),
         }
     }
 
@@ -106,7 +126,9 @@ impl Reader {
         match self {
             Self::Goose(reader) => reader.repeats(line),
             Self::Grok(reader) => reader.repeats(line),
+            Self::Hermes => hermes::plain(line, tell),
             Self::Kimi(_) => kimi::plain(line, tell),
+            Self::Vibe(reader) => reader.plain(line, tell),
             _ => false,
         }
     }
@@ -116,6 +138,7 @@ impl Reader {
         match self {
             Self::ClaudeCode(reader) => reader.held(),
             Self::Pi(reader) => reader.held(),
+            Self::Vibe(reader) => reader.held(),
             _ => None,
         }
     }

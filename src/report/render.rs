@@ -116,7 +116,7 @@ impl Page {
                     self.trouble(words);
                 }
             }
-            Told::Session(_) => {}
+            Told::Session(_) | Told::Perhaps(_) => {}
             Told::Resumed => self.trouble.clear(),
         }
     }

@@ -18,7 +18,7 @@ const LOOKED_AT: usize = 4096;
 const BEFORE_STATUS: [&str; 7] = ["status", "error", "code", "http", "rejected", "response", "unauthorized"];
 
 /// Words of limits that pass by themselves.
-const LIMITS: [&str; 14] = [
+const LIMITS: [&str; 16] = [
     "usage limit reached",
     "hit your limit",
     "hit your usage limit",
@@ -32,10 +32,13 @@ const LIMITS: [&str; 14] = [
     "rate_limit",
     "too many requests",
     "resource_exhausted",
+    "resource has been exhausted",
+    "request a quota increase",
     "exceeded your current quota",
 ];
 /// Words of a provider that has too much to do.
-const OVERLOAD: [&str; 4] = ["overloaded", "high demand", "service unavailable", "at capacity"];
+const OVERLOAD: [&str; 5] =
+    ["overloaded", "high demand", "service unavailable", "service is currently unavailable", "at capacity"];
 /// Words of a login that is missing or no longer good.
 const LOGIN: [&str; 16] = [
     "not logged in",
@@ -217,6 +220,12 @@ mod tests {
                 "[API Error: {\"error\":{\"code\":429,\"message\":\"no\",\"status\":\"RESOURCE_EXHAUSTED\"}}]",
                 RateLimited,
             ),
+            (
+                "[API Error: slow down]\nPlease wait and try again later. To increase your limits, request a quota increase",
+                RateLimited,
+            ),
+            ("[API Error: Resource has been exhausted (e.g. check quota).]", RateLimited),
+            ("[API Error: The service is currently unavailable.]", Overloaded),
             ("API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}", Overloaded),
             ("{\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}", Overloaded),
             ("unexpected status 503 Service Unavailable: busy", Overloaded),

@@ -18,6 +18,8 @@ pub(super) enum Told {
     Tool(String, String),
     /// Something went wrong, and it may go on.
     Trouble(String),
+    /// A line that is an error of its own if it ends as failed, and else nothing.
+    Perhaps(String),
     /// Its answer, which may have been told before.
     Answer(String),
     /// How it ended: its terminal record.

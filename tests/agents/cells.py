@@ -89,8 +89,3 @@ class Failed(Exception):
         super().__init__(reason)
         self.reason = reason
         self.detail = detail
-
-
-def joined(cells: list[Cell]) -> Cell:
-    """One cell of what several users found: the first that is not ✓ if any, with the users told apart by the caller."""
-    return next((cell for cell in cells if cell.state != YES), cells[0])

@@ -9,8 +9,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cells import Cell, Failed, na, no, yes
-from model import Exchange
-from world import Harness, World, processes
+from model import Exchange, marker
+from processes import processes
+from world import Harness, World
+
+OUTCOMES: Mapping[str, tuple[str, ...]] = {
+    "outcome.ok": ("ok",),
+    "outcome.401": ("auth-required",),
+    "outcome.429": ("rate-limited",),
+    "outcome.500": ("failed",),
+    "outcome.max_turns": ("max-turns",),
+    "outcome.hang": ("timeout",),
+    "outcome.stop": ("stopped",),
+    "outcome.killed": ("failed",),
+}
+"""The outcomes that are right."""
+
+PATIENCE = 15.0
+"""Seconds within which a run that meets an error must have ended."""
 
 NUMBERS = ("input", "cached", "output", "calls")
 
@@ -84,7 +100,7 @@ def prompt_arrived(world: World, tag: str, prompt: str) -> None:
     texts = list(strings(first_turn(world, tag).body))
     if any(prompt in text for text in texts):
         return
-    near = next((text for text in texts if f"run:{tag}@@" in text), "")
+    near = next((text for text in texts if marker(tag) in text), "")
     raise Failed("the model did not get the prompt byte for byte", json.dumps(near)[:300])
 
 
@@ -135,12 +151,29 @@ def answer_alone(log: str, answer: str, told_else: Iterable[str]) -> None:
     require(not odd, "`logs` prints more than the answer", odd[0][:300] if odd else "")
 
 
+def patience(world: World, cell: str) -> float:
+    """The seconds that a run may take for `cell`."""
+    return world.agent.patience.get(cell, PATIENCE)
+
+
+def ended_as(world: World, run: Mapping, cell: str, seconds: float | None = None) -> None:
+    """The right outcome, within the time, and no process left."""
+    outcome_is(world, run, cell, OUTCOMES[cell])
+    in_time(took(run), patience(world, cell) if seconds is None else seconds)
+    nothing_left(run)
+
+
 def exact(run: Mapping) -> None:
     """One session is the run's, by evidence and not by inference."""
-    sessions = [session for session in run.get("sessions", []) if not session.get("parent")]
-    require(sessions, "no session is credited to the run")
-    evidence = sorted({session["evidence"].partition(":")[0] for session in sessions})
-    require(evidence == ["exact"], f"its session is `{', '.join(evidence)}`", sessions)
+    credited = [session for session in run.get("sessions", []) if not session.get("parent")]
+    require(credited, "no session is credited to the run")
+    evidence = sorted({session["evidence"].partition(":")[0] for session in credited})
+    require(evidence == ["exact"], f"its session is `{', '.join(evidence)}`", credited)
+
+
+def sessions(run: Mapping) -> set[str]:
+    """The ids of the sessions that are credited to a run."""
+    return {session["id"] for session in run.get("sessions", [])}
 
 
 def sums(world: World, exchanges: Iterable[Exchange]) -> dict[str, int]:
@@ -160,10 +193,17 @@ def compared(world: World, row: Mapping[str, int]) -> dict[str, int]:
     return {key: row.get(key, 0) for key in NUMBERS if key != "calls" or not world.agent.turns_at_once}
 
 
-def usage_equals(world: World, harness: Harness, run: Mapping, tag: str, least: int) -> None:
-    """`show` and `usage --by run` both state what the server served in this run: `least` calls or more."""
+def usage_equals(
+    world: World, harness: Harness, run: Mapping, tag: str, least: int, written_alone: bool = False
+) -> None:
+    """`show` and `usage --by run` both state what the server served in this run: `least` calls or more.
+
+    With `written_alone`, what the agent writes nowhere does not count: where it is asked whose the rest is.
+    """
     served = world.served(tag)
     require(len(turns(served)) >= least, f"fewer than {least} calls reached the server", len(served))
+    if written_alone:
+        served = [exchange for exchange in served if world.agent.unwritten(exchange) is None]
     shown = [run.get("usage", {}), harness.usage(run["id"])]
     stated = [compared(world, row) for row in shown]
     wanted = sums(world, served)

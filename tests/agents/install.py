@@ -125,7 +125,8 @@ def install_all(cache: Path, orders: Sequence[Order], each: float = SECONDS_EACH
     def one(order: Order) -> Installed | Absent:
         refused = silent.get(order.package.registry)
         if refused is None and time.monotonic() > until:
-            refused = Absent(f"not fetched any more, since others took {each * len(orders):g} s (another run goes on from here)")
+            took = f"{each * len(orders):g} s"
+            refused = Absent(f"not fetched any more, since others took {took} (another run goes on from here)")
         if refused is not None and not (cache / f"{order.agent}@{order.version}").is_dir():
             return refused
         answer = install(cache, order.agent, order.version, order.package, order.program)

@@ -161,8 +161,8 @@ def made(agent: str, entry: Entry) -> str:
     whole = max((len(cells) for cells in entry.users.values()), default=0)
     lacking = [user for user, cells in entry.users.items() if len(cells) < whole]
     if lacking:
-        tried_there = [name for name in CELLS if name in entry.users[lacking[0]]]
-        line += f"; as {USERS[lacking[0]]} only {', '.join(f'`{name}`' for name in tried_there)}"
+        absent = [name for name in CELLS if not any(name in entry.users[user] for user in lacking)]
+        line += f"; as {USERS[lacking[0]]} all but {', '.join(f'`{name}`' for name in absent)}"
     return line + "."
 
 

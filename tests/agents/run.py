@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -33,7 +32,7 @@ from scenarios import SCENARIOS, Scenario, play, scenario_of
 from world import World
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SIDE_BY_SIDE = 3
+SIDE_BY_SIDE = 4
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,9 @@ class Tried:
         """Ends the daemons, and removes what the worlds hold."""
         for world in self.worlds.values():
             world.close()
-            if not self.setting.keep:
+            if self.setting.keep:
+                world.keep()
+            else:
                 world.remove()
 
 
@@ -142,7 +143,7 @@ def try_agent(
             known = record[agent.id].users.get(user, {}) if agent.id in record else {}
             odd = [name for name, cell in cells.items() if (known[name] != cell if name in known else cell.state == NO)]
             if odd:
-                told.append(f"{agent.id}, {user}: tried once more alone: {', '.join(odd)}")
+                told += [f"{agent.id}, {user}: tried once more alone: {name}: {cells[name]}{matrix.more(cells[name])}" for name in odd]
                 cells.update(tried.again(user, odd))
     finally:
         tried.close()
@@ -150,9 +151,11 @@ def try_agent(
     return Entry(agent.version, f"{datetime.now(UTC):%Y-%m-%d}", seconds, found), told
 
 
-def measure(setting: Setting, wanted: Sequence[Agent], had: dict[str, Installed | Absent], scenarios: Sequence[Scenario]) -> Record:
-    """Runs the agents one after the other, and prints what is found."""
-    record, measured = matrix.load(), {}
+def measure(
+    setting: Setting, wanted: Sequence[Agent], had: dict[str, Installed | Absent], scenarios: Sequence[Scenario]
+) -> tuple[Record, list[str]]:
+    """Runs the agents one after the other, and prints what is found; and a line for each whose daemon did not run."""
+    record, measured, broken = matrix.load(), {}, []
     for agent in wanted:
         found = had[agent.id]
         if isinstance(found, Absent):
@@ -161,22 +164,24 @@ def measure(setting: Setting, wanted: Sequence[Agent], had: dict[str, Installed 
         try:
             entry, told = try_agent(setting, agent, found, scenarios, record)
         except Failed as failed:
-            print(f"{agent.id} {agent.version}: not tried: {failed.reason}: {failed.detail}", flush=True)
+            broken.append(f"{agent.id} {agent.version}: {failed.reason}: {failed.detail}")
             continue
         print("\n".join([matrix.shown(agent.id, entry), *told]), flush=True)
         if any(entry.users.values()):
             measured[agent.id] = entry
-    return measured
+    return measured, broken
 
 
-def judge(chosen: argparse.Namespace, measured: Record) -> int:
-    """Compares with the record, or writes it; the exit status."""
+def judge(chosen: argparse.Namespace, measured: Record, broken: Sequence[str]) -> int:
+    """Compares with the record, or writes it; the exit status. What is broken is of harnessd, not of an agent."""
     record = matrix.load()
     if chosen.json is not None:
         matrix.save(measured, chosen.json)
+    for line in broken:
+        print(f"broken: {line}")
     if chosen.bless:
         matrix.bless(record, measured)
-        return 0
+        return 1 if broken else 0
     differ = matrix.differences(record, measured)
     if matrix.document_is_stale(record):
         differ.append(f"{matrix.DOCUMENT.name} does not show what the record says")
@@ -184,8 +189,7 @@ def judge(chosen: argparse.Namespace, measured: Record) -> int:
         print(f"differs: {line}")
     if differ and chosen.check:
         print("if that is right, `python3 tests/agents/run.py --bless` records it")
-        return 1
-    return 0
+    return 1 if broken or (differ and chosen.check) else 0
 
 
 def main() -> int:
@@ -239,9 +243,9 @@ def inside(
             import prove
 
             return prove.prove(setting, {agent: had[agent.id] for agent in wanted})
-        measured = measure(setting, wanted, had, scenarios)
+        measured, broken = measure(setting, wanted, had, scenarios)
     print(matrix.counts(measured))
-    return judge(chosen, measured)
+    return judge(chosen, measured, broken)
 
 
 if __name__ == "__main__":

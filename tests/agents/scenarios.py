@@ -7,36 +7,24 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from shlex import quote
 
 import checks
 import skillset
-from cells import Cell, Failed, na, no
-from checks import Found, require
+from cells import Cell, Failed, no
+from checks import OUTCOMES, Found, ended_as, patience, require
 from model import Answer, Fail, Hang, Shell, marker
-from world import Daemon, Harness, World, commands, until
-
-PATIENCE = 10.0
-"""Seconds within which a run that meets an error must have ended."""
+from processes import commands
+from world import CLIENT_SECONDS, Daemon, Harness, World, finish, until
 
 STOP_SECONDS = 5.0
-HANG_TIMEOUT = 3.0
 HANG_SLACK = 4.0
-TOOL_SECONDS = 15.0
+TOOL_SECONDS = 20.0
 WORD = "the-answer-of-the-model"
-
-OUTCOMES: Mapping[str, tuple[str, ...]] = {
-    "outcome.ok": ("ok",),
-    "outcome.401": ("auth-required",),
-    "outcome.429": ("rate-limited",),
-    "outcome.500": ("failed",),
-    "outcome.max_turns": ("max-turns",),
-    "outcome.hang": ("timeout",),
-    "outcome.stop": ("stopped",),
-    "outcome.killed": ("failed",),
-}
 
 
 @dataclass(frozen=True)
@@ -54,28 +42,16 @@ def play(world: World, scenario: Scenario) -> dict[str, Cell]:
     found = Found(world)
     if not found.applies(*scenario.cells):
         return found.cells
-    reason, detail = "the scenario did not come to it", ""
+    reason, detail, known = "the scenario did not come to it", "", {}
     try:
         scenario.run(world, found)
     except Failed as failed:
-        reason, detail = failed.reason, failed.detail
+        reason, detail, known = failed.reason, failed.detail, world.agent.known
     except (OSError, KeyError, TypeError, ValueError) as error:
         reason, detail = f"the suite broke: {type(error).__name__}", str(error)
     for cell in scenario.cells:
-        found.cells.setdefault(cell, no(world.agent.known.get(cell, reason), f"{reason}: {detail}"))
+        found.cells.setdefault(cell, no(known.get(cell, reason), f"{reason}: {detail}"))
     return found.cells
-
-
-def patience(world: World, cell: str) -> float:
-    """The seconds that a run may take for `cell`."""
-    return world.agent.patience.get(cell, PATIENCE)
-
-
-def ended_as(world: World, run: Mapping, cell: str, seconds: float | None = None) -> None:
-    """The right outcome, within the time, and no process left."""
-    checks.outcome_is(world, run, cell, OUTCOMES[cell])
-    checks.in_time(checks.took(run), patience(world, cell) if seconds is None else seconds)
-    checks.nothing_left(run)
 
 
 def plain(world: World, found: Found) -> None:
@@ -101,9 +77,7 @@ def prompted(name: str, prompt: Callable[[str], str], cells: tuple[str, ...], pl
     def run(world: World, found: Found) -> None:
         tag, workdir = world.tag(name), world.workdir(place)
         if place == "linked":
-            link = workdir.with_name("a link")
-            while link.is_symlink():
-                link = link.with_name(f"{link.name} more")
+            link = workdir.with_name(f"a link to {workdir.name}")
             link.symlink_to(workdir)
             workdir = link
         text = prompt(marker(tag))
@@ -162,10 +136,15 @@ def go_on(world: World, harness: Harness, before: str, option: str) -> None:
     tag = world.tag(option.strip("-"))
     world.model.script(tag, [Shell("true"), Answer(WORD)])
     harness.say(f"Go on. {marker(tag)}")
+    old = checks.sessions(harness.last())
     run = harness.run(option)
     require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
     history = list(checks.strings(checks.first_turn(world, tag).body))
     require(any(marker(before) in text for text in history), "the model was not shown the history")
+    if option == "--resume":
+        require(old & checks.sessions(run), "it went on in another session")
+    else:
+        require(not old & checks.sessions(run), "it wrote into the session that it was to copy")
     checks.usage_equals(world, harness, run, tag, 2)
 
 
@@ -173,7 +152,8 @@ def subagent(world: World, found: Found) -> None:
     """A sub-agent that is asked one thing."""
     tag, workdir = world.tag("subagent"), world.workdir("subagent")
     world.model.script(f"{tag}.sub", [Answer("the-word-of-the-sub-agent")])
-    world.model.script(tag, [world.agent.subagent(f"Say a word. {marker(f'{tag}.sub')}"), *world.agent.after_subagent(), Answer(WORD)])
+    prompt = f"Say a word. {marker(f'{tag}.sub')}"
+    world.model.script(tag, [world.agent.subagent(prompt), *world.agent.after_subagent(prompt), Answer(WORD)])
     harness = world.main.declare("subagent", workdir, f"Ask a sub-agent. {marker(tag)}", auto_accept=True)
     run = harness.run()
     with found("usage.subagent"):
@@ -202,80 +182,103 @@ def refused(status: int) -> Scenario:
     def run(world: World, found: Found) -> None:
         tag, workdir = world.tag(str(status)), world.workdir(str(status))
         world.model.script(tag, [Fail(status)])
-        ended = world.main.declare(f"refused-{status}", workdir, f"Say a word. {marker(tag)}").run()
+        # One that is patient by its own settings is given the time.
+        timeout = f"{2 * patience(world, cell):g}s"
+        harness = world.main.declare(f"refused-{status}", workdir, f"Say a word. {marker(tag)}", timeout=timeout)
+        ended = harness.run()
         with found(cell):
             require(world.served(tag), "no request reached the server")
             ended_as(world, ended, cell)
 
-    return Scenario(f"refused-{status}", (cell,), run)
+    # What the server refuses does not depend on the user.
+    return Scenario(f"refused-{status}", (cell,), run, ordinary=False)
 
 
 def hang(world: World, found: Found) -> None:
     """The server never answers; the harness has a `timeout`."""
     tag, workdir = world.tag("hang"), world.workdir("hang")
     world.model.script(tag, [Hang()])
-    harness = world.main.declare("hang", workdir, f"Say a word. {marker(tag)}", timeout=f"{HANG_TIMEOUT:g}s")
+    harness = world.main.declare("hang", workdir, f"Say a word. {marker(tag)}", timeout=f"{world.agent.starts:g}s")
     run = harness.run()
     with found("outcome.hang"):
         require(world.served(tag), "no request reached the server")
-        ended_as(world, run, "outcome.hang", HANG_TIMEOUT + HANG_SLACK)
+        ended_as(world, run, "outcome.hang", world.agent.starts + HANG_SLACK)
 
 
-def in_tool(world: World, daemon: Daemon, name: str) -> tuple[Harness, str, str]:
-    """A run that is in a tool call, which has left a process in a session of its own. With its tag, and the mark that
-    both processes of the call have among their arguments."""
+@dataclass(frozen=True)
+class InTool:
+    """A run that is in a tool call, which has left a process in a session of its own: both processes of the call have
+    `mark` among their arguments."""
+
+    harness: Harness
+    tag: str
+    mark: str
+    started: subprocess.Popen[str]
+
+
+def in_tool(world: World, daemon: Daemon, name: str) -> InTool:
+    """Begins such a run."""
     tag, workdir = world.tag(name), world.workdir(name)
     mark = str(world.root / "flags" / f"mark-{tag}")
     open(mark, "w", encoding="utf-8").close()
     waits = f"tail -f {quote(mark)}"
-    world.model.script(tag, [Shell(f"setsid {waits} & {waits}"), Answer(WORD)])
+    # In a file: Hermes refuses a command that leaves something in the background.
+    call = world.root / "flags" / f"call-{tag}"
+    call.write_text(f"setsid {waits} &\n{waits}\n", encoding="utf-8")
+    world.model.script(tag, [Shell(f"sh {quote(str(call))}"), Answer(WORD)])
     harness = daemon.declare(name, workdir, f"Use the tool. {marker(tag)}", auto_accept=True)
     world.give(world.root / "flags")
-    harness.start()
-    until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS, "the tool call did not begin")
-    return harness, tag, mark
+    started = harness.start()
+    try:
+        until(lambda: len(commands(mark)) >= 2, TOOL_SECONDS + world.agent.starts, "the tool call did not begin")
+    except Failed:
+        harness.ended(started, CLIENT_SECONDS)
+        raise
+    return InTool(harness, tag, mark, started)
 
 
 def stop(world: World, found: Found) -> None:
     """`stop` during a tool call."""
-    harness, _tag, mark = in_tool(world, world.main, "stop")
+    tool = in_tool(world, world.main, "stop")
     begun = time.monotonic()
-    world.main.ask("stop", "--wait", harness.name)
+    world.main.ask("stop", "--wait", tool.harness.name)
     seconds = time.monotonic() - begun
-    run = harness.last()
+    run = tool.harness.last()
     with found("outcome.stop"):
-        checks.nothing_left(run, mark)
+        checks.nothing_left(run, tool.mark)
         checks.outcome_is(world, run, "outcome.stop", OUTCOMES["outcome.stop"])
         checks.in_time(seconds, world.agent.patience.get("outcome.stop", STOP_SECONDS))
 
 
 def killed(world: World, found: Found) -> None:
     """The agent is killed during a tool call."""
-    harness, tag, mark = in_tool(world, world.main, "killed")
+    tool = in_tool(world, world.main, "killed")
+    pid = tool.harness.state()["pid"]
     begun = time.monotonic()
-    os.kill(harness.state()["pid"], signal.SIGKILL)
-    run = harness.ended(patience(world, "outcome.killed"))
+    os.kill(pid, signal.SIGKILL)
+    run = tool.harness.ended(tool.started, patience(world, "outcome.killed"))
     seconds = time.monotonic() - begun
     with found("outcome.killed"):
         checks.outcome_is(world, run, "outcome.killed", OUTCOMES["outcome.killed"])
         require(run.get("signal") == "SIGKILL", "the run was not recorded as killed by SIGKILL", run.get("cause"))
-        checks.nothing_left(run, mark)
+        checks.nothing_left(run, tool.mark)
         checks.in_time(seconds, world.agent.patience.get("outcome.killed", STOP_SECONDS))
     with found("usage.killed"):
-        checks.usage_equals(world, harness, run, tag, 1)
+        checks.usage_equals(world, tool.harness, run, tool.tag, 1)
 
 
 def daemon_killed(world: World, found: Found) -> None:
     """The daemon is killed during a tool call, and another one started."""
     daemon = Daemon(world, world.root / world.tag("daemon"))
     try:
-        harness, tag, mark = in_tool(world, daemon, "daemon")
+        tool = in_tool(world, daemon, "daemon")
         daemon.kill()
+        finish(tool.started, CLIENT_SECONDS, "`harnessd start` did not end")
         daemon.restart()
-        run = harness.ended(patience(world, "usage.daemon_killed"))
+        run = tool.harness.judged(patience(world, "usage.daemon_killed"))
         with found("usage.daemon_killed"):
-            checks.nothing_left(run, mark)
-            checks.usage_equals(world, harness, run, tag, 1)
+            checks.nothing_left(run, tool.mark)
+            checks.usage_equals(world, tool.harness, run, tool.tag, 1)
     finally:
         daemon.close()
 
@@ -291,18 +294,12 @@ def two(world: World, found: Found) -> None:
         for name, tag in tags.items()
     }
     with found("session.two"):
-        for harness in pair.values():
-            harness.start()
-        runs = {name: harness.ended(patience(world, "session.two")) for name, harness in pair.items()}
+        started = {name: harness.start() for name, harness in pair.items()}
+        runs = {name: pair[name].ended(begun, CLIENT_SECONDS) for name, begun in started.items()}
         for name, run in runs.items():
             require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
             checks.exact(run)
-            checks.usage_equals(world, pair[name], run, tags[name], 2)
-
-
-def quote(text: str) -> str:
-    """A word of a shell."""
-    return "'" + text.replace("'", "'\\''") + "'"
+            checks.usage_equals(world, pair[name], run, tags[name], 2, written_alone=True)
 
 
 LARGE = 200 * 1024
@@ -333,8 +330,3 @@ SCENARIOS: tuple[Scenario, ...] = (
 def scenario_of(cell: str) -> Scenario:
     """The scenario that fills `cell`."""
     return next(scenario for scenario in SCENARIOS if cell in scenario.cells)
-
-
-def not_tried(scenario: Scenario, why: str) -> dict[str, Cell]:
-    """The cells of a scenario that was not run."""
-    return {cell: na(why) for cell in scenario.cells}

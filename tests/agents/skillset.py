@@ -69,13 +69,13 @@ def word(mark: str) -> str:
 
 def home_roots(world: World) -> list[str]:
     """The agent's own skill roots, relative to the home, lowest first."""
-    roots = [re.sub(r"^\$\{\w+:-(.*?)\}", r"\1", root) for root in world.agent.adapter["skills"].get("roots", [])]
+    roots = [re.sub(r"^\$\{\w+:-(.*?)\}", r"\1", root) for root in world.agent.adapter.get("skills", {}).get("roots", [])]
     return [root.removeprefix("~/") for root in roots if root.startswith("~/")]
 
 
 def project_roots(world: World) -> list[str]:
     """Those of a project, lowest first; what harnessd projects into is none."""
-    skills = world.agent.adapter["skills"]
+    skills = world.agent.adapter.get("skills", {})
     return [root for root in skills.get("project", []) if root != skills.get("target")]
 
 

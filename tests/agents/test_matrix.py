@@ -62,7 +62,7 @@ class TheTables(unittest.TestCase):
         self.assertIn("| `max_turns` | n/a: it has none |", shown)
         self.assertIn("| a fork | not tried |", shown)
         self.assertIn("1. As an ordinary user: the dash is lost.", shown)
-        self.assertIn("as an ordinary user only `argv.plain`, `argv.dash`.", shown)
+        self.assertIn("as an ordinary user all but `argv.quotes`, ", shown)
 
     def test_the_part_between_the_marks_alone_is_replaced(self) -> None:
         before = f"a\n{matrix.BEGIN}\nold\n{matrix.END}\nb\n"

@@ -15,8 +15,8 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from agents import Agent
@@ -25,13 +25,13 @@ from install import Installed
 from model import Exchange, Model
 from sandbox import User
 
-CLIENT_SECONDS = 60
+CLIENT_SECONDS = 300
 DAEMON_SECONDS = 15
-TIMEOUT = "20s"
-"""How long a run may take at all; most take one or two seconds."""
+TIMEOUT = 14.0
+"""Seconds that a run may take at all after its start; most take one or two."""
 
 STOP_TIMEOUT = "3s"
-NAP = 0.02
+NAP = 0.05
 
 
 def until(condition: Callable[[], object], seconds: float, what: str) -> object:
@@ -44,12 +44,24 @@ def until(condition: Callable[[], object], seconds: float, what: str) -> object:
     return answer
 
 
+def finish(begun: subprocess.Popen[str], seconds: float, what: str) -> subprocess.CompletedProcess[str]:
+    """Waits for a verb; a check fails where it does not end in time."""
+    try:
+        said, errors = begun.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        begun.kill()
+        begun.communicate()
+        raise Failed(f"{what} within {seconds:g} s") from None
+    return subprocess.CompletedProcess(begun.args, begun.returncode, said, errors)
+
+
 @dataclass
 class World:
     """The world of one agent as one user.
 
     `adapter` is text for the global configuration (`[adapter.NAME]` …) that replaces fields of the built-in adapter;
-    `spoil` changes what the server is taken to have served. With either of them a check that is sound must fail.
+    `spoil` changes what the server is taken to have served; `after` is called with each run that has ended, before it
+    is checked. With any of them a check that is sound must fail.
     """
 
     agent: Agent
@@ -61,7 +73,9 @@ class World:
     root: Path
     adapter: str = ""
     spoil: Callable[[list[Exchange]], list[Exchange]] = field(default=lambda exchanges: exchanges)
+    after: Callable[[Mapping], None] = field(default=lambda run: None)
     main: Daemon = field(init=False)
+    tags: list[str] = field(default_factory=list, init=False)
 
     _tags = itertools.count(1)
 
@@ -79,7 +93,9 @@ class World:
 
     def tag(self, scenario: str) -> str:
         """A name for one run that no other has."""
-        return f"{self.agent.id}-{self.user.kind}-{scenario}-{next(self._tags)}"
+        tag = f"{self.agent.id}-{self.user.kind}-{scenario}-{next(self._tags)}"
+        self.tags.append(tag)
+        return tag
 
     def workdir(self, name: str) -> Path:
         """A fresh working directory; a second one of the name is another."""
@@ -117,6 +133,14 @@ class World:
     def close(self) -> None:
         """Ends the daemon with all that it runs."""
         self.main.close()
+
+    def keep(self) -> None:
+        """Writes what the server was asked beside the rest, for a look: one file a run."""
+        place = self.root / "asked"
+        place.mkdir(exist_ok=True)
+        for tag in self.tags:
+            exchanges = [asdict(exchange) for exchange in self.model.served(tag)]
+            (place / f"{tag}.json").write_text(json.dumps(exchanges, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def remove(self) -> None:
         """Removes everything of it."""
@@ -167,22 +191,22 @@ class Daemon:
         options = [text for flag, name in places.items() for text in (flag, str(self.root / name))]
         return [*self.world.user.prefix, str(self.world.harnessd), *arguments, *options]
 
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        """Begins one verb."""
+        return subprocess.Popen(
+            self._command(*arguments),
+            cwd=self.root,
+            env=self.world.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+
     def harnessd(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs one verb to its end."""
-        try:
-            return subprocess.run(
-                self._command(*arguments),
-                cwd=self.root,
-                env=self.world.environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=CLIENT_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise Failed(f"`harnessd {arguments[0]}` did not end within {CLIENT_SECONDS} s") from None
+        return finish(self.begin(*arguments), CLIENT_SECONDS, f"`harnessd {arguments[0]}` did not end")
 
     def ask(self, *arguments: str) -> dict:
         """What a verb prints with `--json`; a check fails where the verb does."""
@@ -201,7 +225,7 @@ class Daemon:
             "workdir": str(workdir),
             "prompt_file": str(place / name),
             "harvest": True,
-            "timeout": TIMEOUT,
+            "timeout": f"{TIMEOUT + self.world.agent.starts:g}s",
             "stop_timeout": STOP_TIMEOUT,
             **self.world.agent.keys(self.world.model.url),
             **keys,
@@ -255,24 +279,31 @@ class Harness:
 
     def run(self, *options: str) -> dict:
         """Runs it to its end, and answers its RUN, whatever the outcome."""
-        ended = self.daemon.harnessd("start", "--wait", "--json", self.name, *options)
+        return self.ended(self.start(*options), CLIENT_SECONDS)
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """Starts it; what it answers is for `ended`."""
+        return self.daemon.begin("start", "--wait", "--json", self.name, *options)
+
+    def ended(self, started: subprocess.Popen[str], seconds: float) -> dict:
+        """Waits until its run has ended, and answers its RUN."""
+        ended = finish(started, seconds, "the run did not end")
         if ended.returncode != 0 and '"run_failed"' not in ended.stderr:
             raise Failed("`harnessd start` failed", ended.stderr.strip())
         return self.last()
-
-    def start(self) -> None:
-        """Starts it, and does not wait."""
-        self.daemon.ask("start", self.name)
 
     def last(self) -> dict:
         """The RUN of its newest run, in full."""
         runs = self.daemon.ask("runs", self.name)["runs"]
         if not runs:
             raise Failed("there is no record of the run")
-        return self.daemon.ask("show", runs[0]["id"])
+        run = self.daemon.ask("show", runs[0]["id"])
+        if "outcome" in run:
+            self.daemon.world.after(run)
+        return run
 
-    def ended(self, seconds: float) -> dict:
-        """The RUN of its newest run once that has ended."""
+    def judged(self, seconds: float) -> dict:
+        """The RUN of its newest run once it has an outcome, where nobody waits for it any more."""
         return until(lambda: (run := self.last()).get("outcome") and run, seconds, "the run did not end")
 
     def state(self) -> dict:
@@ -308,30 +339,3 @@ def value(said: object) -> str:
 def quoted(text: str) -> str:
     """A string of TOML; those of JSON are ones."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def processes(mark: str) -> list[int]:
-    """The processes that carry `mark` in their arguments or their environment, zombies not counted."""
-    needle = mark.encode()
-    return [pid for pid in _pids() if any(needle in text for text in _texts(pid))]
-
-
-def commands(mark: str) -> list[int]:
-    """The processes that carry `mark` as an argument of its own."""
-    needle = mark.encode()
-    return [pid for pid in _pids() if needle in _read(pid, "cmdline").split(b"\0")]
-
-
-def _pids() -> Iterable[int]:
-    return (int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid())
-
-
-def _texts(pid: int) -> tuple[bytes, bytes]:
-    return _read(pid, "cmdline"), _read(pid, "environ")
-
-
-def _read(pid: int, name: str) -> bytes:
-    try:
-        return Path("/proc", str(pid), name).read_bytes()
-    except OSError:
-        return b""

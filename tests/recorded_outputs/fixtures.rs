@@ -160,6 +160,27 @@ pub(super) fn all() -> Vec<Fixture> {
             "[API Error: {\"error\":{\"code\":401,\"message\":\"invalid x-api-key\",\"status\":\"UNAUTHENTICATED\"}}]",
         ),
         of(
+            "gemini/429",
+            Gemini,
+            Code(173),
+            RateLimited,
+            "[API Error: Resource has been exhausted (e.g. check quota).]",
+        ),
+        of(
+            "gemini/500",
+            Gemini,
+            Code(244),
+            Failed,
+            "[API Error: {\"error\":{\"code\":500,\"message\":\"Internal error encountered.\",\"status\":\"INTERNAL\"}}]",
+        ),
+        of(
+            "gemini/503",
+            Gemini,
+            Code(247),
+            Overloaded,
+            "[API Error: The model is overloaded. Please try again later.]",
+        ),
+        of(
             "gemini/max-turns",
             Gemini,
             Code(53),
@@ -219,13 +240,23 @@ pub(super) fn all() -> Vec<Fixture> {
         of("qwen/tool", Qwen, Code(0), Ok, ""),
         of("qwen/quoted", Qwen, Code(0), Ok, ""),
         of("qwen/500", Qwen, Code(1), Failed, "[API Error: 500 Internal server error]"),
+        of(
+            "qwen/429",
+            Qwen,
+            Code(1),
+            RateLimited,
+            "[API Error: 429 Resource has been exhausted (e.g. check quota).]",
+        ),
         of("qwen/401", Qwen, Code(1), AuthRequired, "[API Error: 401 invalid x-api-key]"),
         of("qwen/max-turns", Qwen, Code(53), MaxTurns, "exit status 53: it used up its turns"),
         none("qwen/sigterm", Qwen, Signal(15)),
     ];
+    all.extend(crate::copilot::all());
     all.extend(crate::goose::all());
     all.extend(crate::grok::all());
+    all.extend(crate::hermes::all());
     all.extend(crate::kimi::all());
+    all.extend(crate::vibe::all());
     all
 }
 

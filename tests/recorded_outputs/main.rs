@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod copilot;
 mod fixtures;
 mod goose;
 mod grok;
+mod hermes;
 mod kimi;
 mod rendering;
 mod robust;
+mod vibe;
 
 use chrono_tz::Tz;
 use harnessd::base::{ExitStatus, Report, Wall};

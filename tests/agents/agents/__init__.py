@@ -55,10 +55,13 @@ class Agent:
     """What has to be said of a cell even where it is ✓: `{"outcome.500": "with request_max_retries = 1"}`."""
 
     patience: ClassVar[Mapping[str, float]] = {}
-    """Seconds within which a cell's run must have ended, where they are not those of `scenarios.PATIENCE`."""
+    """Seconds within which a cell's run must have ended, where they are not those of `checks.PATIENCE`."""
+
+    starts: ClassVar[float] = 6.0
+    """Seconds from its start within which it has asked the model, on a busy machine too."""
 
     accepts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Outcomes that are right for a cell in place of those of `scenarios.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
+    """Outcomes that are right for a cell in place of those of `checks.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
 
     turns_at_once: ClassVar[bool] = False
     """Whether its transcript states what a turn used in one sum, so that the number of calls cannot be compared."""
@@ -95,8 +98,8 @@ class Agent:
         """The call of a tool that hands `prompt` to a sub-agent, or nothing where it has none (`usage.subagent` in `na`)."""
         return None
 
-    def after_subagent(self) -> Sequence[Step]:
-        """What the agent is to do after that call so that it hears the sub-agent's answer, where it does not wait by itself."""
+    def after_subagent(self, prompt: str) -> Sequence[Step]:
+        """What the agent is to do after that call to wait for the sub-agent that was given `prompt`, where it does not by itself."""
         return ()
 
     def unwritten(self, exchange: Exchange) -> str | None:

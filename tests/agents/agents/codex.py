@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ from agents import Agent
 from install import npm
 
 if TYPE_CHECKING:
-    from model import Call
+    from model import Call, Step
 
 SETTINGS = """\
 model = "{model}"
@@ -34,9 +36,11 @@ class Codex(Agent):
     fast = True
     models = ("gpt-5.1-codex", "gpt-5.1")
     na = {"argv.max_turns": "it has no limit of turns", "outcome.max_turns": "it has no limit of turns"}
-    # It calls a 500 of the server "high demand".
     accepts = {"outcome.500": ("overloaded",)}
-    notes = {cell: "with `request_max_retries = 1`" for cell in ("outcome.401", "outcome.500")}
+    notes = {
+        "outcome.401": "with `request_max_retries = 1`",
+        "outcome.500": "`overloaded`, since it says \"high demand\"; with `request_max_retries = 1`",
+    }
 
     def program(self, directory: Path) -> Path:
         machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -55,6 +59,14 @@ class Codex(Agent):
         from model import Call
 
         return Call("spawn_agent$", {"message": prompt})
+
+    def after_subagent(self, prompt: str) -> Sequence[Step]:
+        """It goes on at once, and its end would cut the sub-agent off. `wait_agent` wants an id that is not known here,
+        so it waits until the session that was given the prompt has ended; its own has that prompt, too, and no end."""
+        from model import Shell
+
+        ended = f"grep -rlF {shlex.quote(prompt)} ~/.codex/sessions | xargs grep -l task_complete"
+        return (Shell(f"for i in $(seq 100); do {ended} && break; sleep 0.1; done"),)
 
 
 AGENT = Codex()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents import Agent
+from cells import CELLS
 from install import npm
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class Kimi(Agent):
         "argv.large": "it takes its prompt as an argument, 128 KiB at most",
         "usage.fork": "it forks by a command of its own, which takes no prompt",
     }
+    known = {"argv.quiet": "what a tool prints comes as plain text beside the records, and is shown"}
+    # Its start takes 3 s of a processor.
+    starts = 15.0
+    patience = {cell: 40.0 for cell in CELLS if cell not in ("outcome.stop", "outcome.killed")}
     notes = {cell: "with `max_attempts_per_step = 2`" for cell in ("outcome.429", "outcome.500")}
 
     def program(self, directory: Path) -> Path:

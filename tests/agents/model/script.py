@@ -12,15 +12,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-MARKER = re.compile(r"@@run:([A-Za-z0-9_.-]+)@@")
+MARKER = re.compile(r"\[\[run:([A-Za-z0-9_.-]+)\]\]")
 SUB = ".sub"
 NOBODY = "_"
 """The tag of what has no marker."""
 
 
 def marker(tag: str) -> str:
-    """What a prompt has in it to belong to `tag`; for a sub-agent of it, to `TAG.sub`."""
-    return f"@@run:{tag}@@"
+    """What a prompt has in it to belong to `tag`; for a sub-agent of it, to `TAG.sub`.
+
+    It has no `@`: Qwen Code puts a blank in front of one that ends a word, Gemini CLI looks for a file of the name.
+    """
+    return f"[[run:{tag}]]"
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Fail:
-    """An error of the server."""
+    """An error of the server; without a message in the words of the vendor."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -85,8 +88,8 @@ class Place(NamedTuple):
     step: int
 
 
-def place(conversation: Iterable[Said], results: int | None = None) -> Place:
-    """The place of a conversation; `results` is used in place of the counted ones, where a dialect knows better."""
+def place(conversation: Iterable[Said]) -> Place:
+    """The place of a conversation."""
     tag, counted = NOBODY, 0
     for said in conversation:
         if said.by == "tool":
@@ -94,7 +97,7 @@ def place(conversation: Iterable[Said], results: int | None = None) -> Place:
         elif said.by == "user" and (found := MARKER.findall(said.text)):
             tag, counted = found[-1], 0
     sub = tag.endswith(SUB)
-    return Place(tag.removesuffix(SUB), sub, counted if results is None else results)
+    return Place(tag.removesuffix(SUB), sub, counted)
 
 
 SHELLS = (

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import Self
 
-from .dialects import Act, Text, Use, anthropic, chat, fresh, gemini, responses
+from .dialects import Act, Text, Use, anthropic, chat, gemini, responses
 from .ledger import Exchange, Ledger, Usage
 from .script import Answer, Call, Cut, Fail, Hang, Place, Shell, Step, called, place
 
@@ -156,8 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
         )
         self.server.model._ledger.add(exchange)
         if isinstance(step, Fail):
-            message = step.message or f"the mock answers {step.status}"
-            return self._document(step.status, dialect.error(step.status, message), step.headers)
+            document, headers = dialect.error(step.status, step.message)
+            return self._document(step.status, document, {**headers, **step.headers})
         if isinstance(step, Hang):
             return self._hang()
         if act is not None and not streamed:
@@ -178,7 +178,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         for name, value in {"content-type": "text/event-stream", "cache-control": "no-cache", "connection": "close"}.items():
             self.send_header(name, value)
-        self.send_header("request-id", fresh("req_"))
         self.end_headers()
         for event, data in events:
             text = data if isinstance(data, str) else json.dumps(data)
@@ -187,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _document(self, status: int, document: object, headers: Mapping[str, str] | None = None) -> None:
         text = json.dumps(document).encode()
         self.send_response(status)
-        known = {"content-type": "application/json", "content-length": str(len(text)), "request-id": fresh("req_")}
+        known = {"content-type": "application/json", "content-length": str(len(text))}
         for name, value in {**known, **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()

@@ -4,7 +4,7 @@
     tools(body)                      the offered tools: name -> schema of the arguments
     whole(body, act, usage)          the answer as one document
     events(body, act, usage)         the same as (event, data) of a stream; `event` may be None
-    error(status, message)           the body of an error, as the vendor sends it
+    error(status, message)           an error as the vendor sends it: its body, and headers; no message: the vendor's words
 
 An act is what a step comes to: `Text` or `Use`.
 """
@@ -33,6 +33,7 @@ class Use:
 
 Act = Text | Use
 Event = tuple[str | None, object]
+Refusal = tuple[dict[str, object], dict[str, str]]
 
 
 def fresh(prefix: str) -> str:

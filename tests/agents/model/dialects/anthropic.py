@@ -7,11 +7,17 @@ from collections.abc import Iterator, Mapping
 
 from ..ledger import Usage
 from ..script import Said
-from . import Act, Event, Text, fresh, listed, texts
+from . import Act, Event, Refusal, Text, fresh, listed, texts
 
 KINDS = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
     429: "rate_limit_error", 529: "overloaded_error",
+}
+WORDS = {
+    401: "invalid x-api-key",
+    429: "This request would exceed your account's rate limit. Please try again later.",
+    500: "Internal server error",
+    529: "Overloaded",
 }
 WRITTEN = 307
 """How many of the prompt's tokens are said to be written to the cache."""
@@ -73,6 +79,7 @@ def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
         yield data["type"], data
 
 
-def error(status: int, message: str) -> dict[str, object]:
-    kind = KINDS.get(status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": fresh("req_")}
+def error(status: int, message: str) -> Refusal:
+    request = fresh("req_")
+    told = {"type": KINDS.get(status, "api_error"), "message": message or WORDS.get(status, f"status {status}")}
+    return {"type": "error", "error": told, "request_id": request}, {"request-id": request}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from ..ledger import Usage
 from ..script import Said
-from . import Act, Event, Text, fresh, listed, texts
+from . import Act, Event, Refusal, Text, fresh, listed, texts
 
 ERRORS = {
     401: ("invalid_request_error", "invalid_api_key"),
@@ -16,6 +16,12 @@ ERRORS = {
     429: ("requests", "rate_limit_exceeded"),
     500: ("server_error", None),
     503: ("server_error", None),
+}
+WORDS = {
+    401: "Incorrect API key provided: none. You can find your API key at https://platform.openai.com/account/api-keys.",
+    429: "Rate limit reached for requests. Limit: 3 / min. Please try again in 20s.",
+    500: "The server had an error while processing your request. Sorry about that!",
+    503: "The engine is currently overloaded, please try again later",
 }
 
 
@@ -77,6 +83,7 @@ def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
     yield None, "[DONE]"
 
 
-def error(status: int, message: str) -> dict[str, object]:
+def error(status: int, message: str) -> Refusal:
     kind, code = ERRORS.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+    told = {"message": message or WORDS.get(status, f"status {status}"), "type": kind, "param": None, "code": code}
+    return {"error": told}, {"x-request-id": fresh("req_")}

@@ -7,11 +7,18 @@ from collections.abc import Iterator, Mapping
 
 from ..ledger import Usage
 from ..script import Said
-from . import Act, Event, Text, fresh, listed
+from . import Act, Event, Refusal, Text, fresh, listed
 
 STATUSES = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
     429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE",
+}
+WORDS = {
+    401: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid"
+    " authentication credential.",
+    429: "Resource has been exhausted (e.g. check quota).",
+    500: "An internal error has occurred.",
+    503: "The model is overloaded. Please try again later.",
 }
 
 
@@ -49,8 +56,9 @@ def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
     yield None, whole(body, act, usage)
 
 
-def error(status: int, message: str) -> dict[str, object]:
-    return {"error": {"code": status, "message": message, "status": STATUSES.get(status, "INTERNAL")}}
+def error(status: int, message: str) -> Refusal:
+    told = message or WORDS.get(status, f"status {status}")
+    return {"error": {"code": status, "message": told, "status": STATUSES.get(status, "INTERNAL")}}, {}
 
 
 def _fitting(body: Mapping, text: str) -> str:

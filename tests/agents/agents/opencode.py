@@ -1,0 +1,63 @@
+"""OpenCode."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents import Agent
+from install import npm
+
+if TYPE_CHECKING:
+    from model import Call, Exchange
+
+UNENDED = "it writes what a step used when the step is over, its tools included, and this one never was"
+TRIES = "it tries six times, over 80 s; no setting bounds that"
+
+
+class OpenCode(Agent):
+    """Speaks OpenAI's Chat through a provider of its settings. It is slow to start where there is no network."""
+
+    id = "opencode"
+    package = npm("opencode-ai")
+    models = ("mock/first-model", "mock/second-model")
+    starts = 30.0
+    na = {
+        "argv.max_turns": "it has no limit of turns among its arguments",
+        "outcome.max_turns": "it has no limit of turns among its arguments",
+    }
+    known = {"usage.killed": UNENDED, "usage.daemon_killed": UNENDED}
+    notes = {"outcome.429": TRIES, "outcome.500": TRIES}
+    patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 160, "outcome.500": 160}
+
+    def program(self, directory: Path) -> Path:
+        return directory / "node_modules" / "opencode-ai" / "bin" / "opencode.exe"
+
+    def prepare(self, home: Path, url: str) -> None:
+        known = {self.model_in_request(model): {"limit": {"context": 128_000, "output": 8_000}} for model in self.models}
+        options = {"baseURL": f"{url}/v1", "apiKey": "none"}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "Mock", "options": options, "models": known}
+        settings = home / ".config" / "opencode" / "opencode.json"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(json.dumps({"share": "disabled", "model": self.models[0], "provider": {"mock": provider}}), "utf-8")
+
+    def keys(self, url: str) -> dict[str, object]:
+        quiet = ("MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD")
+        return {"timeout": "180s", "env": {f"OPENCODE_DISABLE_{what}": "1" for what in quiet}}
+
+    def model_in_request(self, model: str) -> str:
+        return model.removeprefix("mock/")
+
+    def subagent(self, prompt: str) -> Call:
+        from model import Call
+
+        return Call("^task$", {"description": "look", "prompt": prompt, "subagent_type": "general"})
+
+    def unwritten(self, exchange: Exchange) -> str | None:
+        if exchange.kind == "side":
+            return "it asks the model for a title of each new session, and writes that call nowhere"
+        return None
+
+
+AGENT = OpenCode()
