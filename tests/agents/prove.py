@@ -23,6 +23,7 @@ from breakages import Breakage, breakages
 from cells import CELLS, NO, SIGNS, YES, Cell, Failed
 from install import Absent, Installed
 from processes import processes
+from running import short
 from scenarios import SCENARIOS, Scenario, play
 from world import World, table, until
 
@@ -76,7 +77,8 @@ class Proof:
             for breakage, cells in zip(broken, pool.map(self._try, broken)):
                 print(f"  {breakage.what}:", flush=True)
                 for cell in breakage.cells:
-                    print(f"    {cell} {SIGNS[cells[cell].state]} {cells[cell].detail or cells[cell].reason}")
+                    said = " ".join((cells[cell].detail or cells[cell].reason).split())
+                    print(f"    {cell} {SIGNS[cells[cell].state]} {short(said)}")
                     if fault := fault_of(cells[cell]):
                         faults.append(f"{self.agent.id}: {breakage.what}: {cell} {fault}")
                     else:
