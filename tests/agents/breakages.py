@@ -168,10 +168,6 @@ OWN: Mapping[str, Sequence[Breakage]] = {
         Breakage("the session's id is not chosen", ("session.plain", "session.two"), {"oneshot": {"session_id": []}}),
         Breakage("a tool is not allowed", ("argv.auto_accept", "skills.script"), {"approval": {"env": {"GOOSE_MODE": "chat"}}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--system", "{session}"]}}),
-        Breakage(
-            "it is not told to be quiet", ("argv.quiet",),
-            {"oneshot": {"argument": ["run", "{options}", "--text={prompt}"]}},
-        ),
     ),
     "opencode": (
         Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"json_env": {NOTHING: {"paths": ["{private}"]}}}}),

@@ -103,6 +103,12 @@ class Dialects(Served):
                 self.assertEqual((said(dialect, whole), text), ("a word", "a word"))
                 self.assertEqual([counted(dialect, whole), counted(dialect, last)], self.numbers(dialect))
 
+    def test_a_stream_of_chat_states_no_tokens_where_nobody_asks_for_them(self) -> None:
+        body = asked("chat", marker("t"), stream=True)
+        del body["stream_options"]
+        events = self.streamed(DIALECTS["chat"], body)
+        self.assertEqual([data for _, data in events if data != "[DONE]" and "usage" in data], [])
+
     def test_errors_are_those_that_the_vendors_send(self) -> None:
         kinds = {
             "anthropic": lambda error: error["error"]["type"],

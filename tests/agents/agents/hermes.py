@@ -22,6 +22,10 @@ agent:
 security:
   tirith_enabled: false
 """
+INFERRED = Known(
+    "its session is `inferred`: .*|no session is credited to the run",
+    "it names its session in its text alone, amid the model's words, so that it is inferred, or not told where two run",
+)
 
 
 class Hermes(Agent):
@@ -40,6 +44,7 @@ class Hermes(Agent):
     turns_at_once = True
     patience: ClassVar[dict[str, float]] = dict.fromkeys(CELLS, 45)
     known: ClassVar[dict[str, Known]] = {
+        **dict.fromkeys(("session.plain", "session.dotted", "session.symlink", "session.two"), INFERRED),
         "argv.large": Known(
             "`harnessd start` failed: .* adapter `hermes` can be handed at most 131063\".*",
             "it takes a prompt as an argument alone, which holds 131063 bytes at most",
