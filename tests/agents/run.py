@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -27,12 +28,14 @@ from cells import NO, Cell, Failed
 from install import Absent, Installed
 from matrix import Entry, Record
 from model import Model
+from processes import kill
 from sandbox import User
 from scenarios import SCENARIOS, Scenario, play, scenario_of, start_alone
 from world import World
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SIDE_BY_SIDE = 4
+CLEARINGS = 50
 
 
 @dataclass(frozen=True)
@@ -210,14 +213,37 @@ def main() -> int:
     begun = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix="agents."))
     scratch.chmod(0o755)
+    clear_at_signals(scratch, chosen.keep)
     try:
         return inside(chosen, wanted, had, entered, scratch)
     finally:
-        if chosen.keep:
-            print(f"kept: {scratch}")
-        else:
-            shutil.rmtree(scratch, ignore_errors=True)
+        clear(scratch, chosen.keep)
         print(f"{time.monotonic() - begun:.1f} s")
+
+
+def clear(scratch: Path, keep: bool) -> None:
+    """Ends the processes that have their home below `scratch`, and removes it."""
+    for _ in range(CLEARINGS):
+        kill(str(scratch))
+        if keep:
+            print(f"kept: {scratch}")
+            return
+        # What is still under way may put something there.
+        shutil.rmtree(scratch, ignore_errors=True)
+        if not scratch.exists():
+            return
+
+
+def clear_at_signals(scratch: Path, keep: bool) -> None:
+    """Has SIGTERM and SIGINT end this program at once: no scenario is waited for, and nothing stays."""
+
+    def end(number: int, _frame: object) -> None:
+        clear(scratch, keep)
+        sys.stdout.flush()
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
 
 
 def inside(

@@ -1,0 +1,69 @@
+"""The program by itself: how it ends."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from contextlib import redirect_stdout
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import run
+from processes import processes
+
+SECONDS = 30
+BUSY = """
+import subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import run
+scratch = Path(sys.argv[2])
+run.clear_at_signals(scratch, False)
+with ThreadPoolExecutor(1) as pool:
+    child = subprocess.Popen(["sleep", "60"], env={"HOME": str(scratch)})
+    waits = pool.submit(child.wait)
+    print("begun", flush=True)
+    waits.result()
+    pool.submit(subprocess.run, ["sleep", "60"]).result()
+"""
+
+
+class TheEnd(unittest.TestCase):
+    def scratch(self) -> Path:
+        """A directory with something in it."""
+        outer = tempfile.TemporaryDirectory()
+        self.addCleanup(outer.cleanup)
+        scratch = Path(outer.name, "scratch")
+        (scratch / "home").mkdir(parents=True)
+        return scratch
+
+    def test_a_signal_ends_it_at_once_and_leaves_nothing(self) -> None:
+        for name, status in (("TERM", 143), ("INT", 130)):
+            scratch = self.scratch()
+            command = [sys.executable, "-c", BUSY, str(HERE), str(scratch)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as busy:
+                self.assertEqual(busy.stdout.readline(), "begun\n")
+                subprocess.run(["kill", f"-{name}", str(busy.pid)], check=True)
+                self.assertEqual(busy.wait(SECONDS), status)
+            self.assertFalse(scratch.exists())
+            self.assertEqual(processes(f"HOME={scratch}"), [])
+
+    def test_what_is_kept_is_kept_without_its_processes(self) -> None:
+        scratch = self.scratch()
+        left = subprocess.Popen(["sleep", "60"], env={"HOME": str(scratch / "home"), "PATH": os.environ["PATH"]})
+        with redirect_stdout(io.StringIO()) as said:
+            run.clear(scratch, keep=True)
+        self.assertEqual(said.getvalue(), f"kept: {scratch}\n")
+        self.assertEqual(left.wait(SECONDS), -9)
+        self.assertTrue(scratch.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
