@@ -78,6 +78,11 @@ def write_home(world: World, run: Mapping, leave: Callable[[str], None]) -> None
     (root / "left-here.md").write_text("left here\n", encoding="utf-8")
 
 
+def write_project(world: World, run: Mapping, leave: Callable[[str], None]) -> None:
+    """Writes into the working directory of the scenario that looks."""
+    (world.root / "work" / "tool" / "left-here.md").write_text("left here\n", encoding="utf-8")
+
+
 def everywhere() -> list[Breakage]:
     """What can be broken whatever the agent."""
     return [
@@ -92,7 +97,7 @@ def everywhere() -> list[Breakage]:
             wrapper='find -L "$root/world/main/state/skills" "$PWD" -path "*/scripts/say" -exec chmod a-x {} + 2>/dev/null',
         ),
         Breakage("a process is left", ENDS, after=leave_process),
-        Breakage("a file is written into the home", ("skills.untouched",), after=write_home),
+        Breakage("a file is written into the project", ("skills.untouched",), after=write_project),
         Breakage("a record of the server is dropped", (*USAGES, "session.two"), spoil=without_record),
         Breakage("an answer had a token more", (*USAGES, "session.two"), spoil=one_token_more),
         Breakage(
@@ -107,6 +112,8 @@ def by_adapter(agent: Agent) -> list[Breakage]:
     oneshot: Mapping = agent.adapter["oneshot"]
     nowhere = {"args": [], "env": {NOTHING: "{value}"}}
     found = [Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}})]
+    if agent.adapter.get("skills", {}).get("roots"):
+        found.append(Breakage("a file is written into the home", ("skills.untouched",), after=write_home))
     if "argument" in oneshot:
         argument = {"oneshot": {"argument": bare(oneshot["argument"])}}
         found.append(Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), argument))

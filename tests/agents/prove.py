@@ -48,7 +48,8 @@ def prove(setting: Setting, wanted: Mapping[Agent, Installed | Absent], scenario
         try:
             unproven += len(Proof(setting, agent, installed, cells).run())
         except Failed as failed:
-            print(f"{agent.id} {agent.version}: not tried: {failed.reason}: {failed.detail}", flush=True)
+            unproven += 1
+            print(f"{agent.id} {agent.version}: broken: {failed.reason}: {failed.detail}", flush=True)
     return 1 if unproven else 0
 
 

@@ -97,6 +97,15 @@ class Tried:
         self.worlds: dict[str, World] = {}
         self.lacks: list[str] = []
         self.setting = setting
+        try:
+            self._begin(agent, installed)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, agent: Agent, installed: Installed) -> None:
+        """A world for each user who can start the agent."""
+        setting = self.setting
         for user in setting.users:
             closed = sandbox.closed_to(user, installed.program, (*installed.path, *installed.needs))
             if closed is not None:
@@ -261,6 +270,8 @@ def inside(
         lacks += sandbox.expose([*needs, chosen.harnessd])
     for line in lacks:
         print(line)
+    if not users:
+        return 0
     harnessd = scratch / "harnessd"
     shutil.copy(chosen.harnessd, harnessd)
     harnessd.chmod(0o755)
