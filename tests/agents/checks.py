@@ -123,10 +123,21 @@ def outcome_is(world: World, run: Mapping, cell: str, usual: tuple[str, ...]) ->
     require(run["outcome"] in right, f"the outcome was `{run['outcome']}`", cause)
 
 
+def span(run: Mapping) -> tuple[datetime, datetime]:
+    """When a run began, and when it ended."""
+    return datetime.fromisoformat(run["started_at"]), datetime.fromisoformat(run["ended_at"])
+
+
 def took(run: Mapping) -> float:
     """The seconds of a run."""
-    begun, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "ended_at"))
+    begun, ended = span(run)
     return (ended - begun).total_seconds()
+
+
+def at_once(runs: Iterable[Mapping]) -> None:
+    """There was a time at which all of them ran."""
+    begun, ended = zip(*map(span, runs))
+    require(max(begun) < min(ended), "the runs were not at once", f"{max(begun)}, {min(ended)}")
 
 
 def in_time(seconds: float, patience: float) -> None:

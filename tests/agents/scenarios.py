@@ -248,7 +248,7 @@ def stop(world: World, found: Found) -> None:
     with found("outcome.stop"):
         checks.nothing_left(run, tool.mark)
         checks.outcome_is(world, run, "outcome.stop", OUTCOMES["outcome.stop"])
-        checks.in_time(seconds, world.agent.patience.get("outcome.stop", STOP_SECONDS))
+        checks.in_time(seconds, STOP_SECONDS)
 
 
 def killed(world: World, found: Found) -> None:
@@ -263,7 +263,7 @@ def killed(world: World, found: Found) -> None:
         checks.outcome_is(world, run, "outcome.killed", OUTCOMES["outcome.killed"])
         require(run.get("signal") == "SIGKILL", "the run was not recorded as killed by SIGKILL", run.get("cause"))
         checks.nothing_left(run, tool.mark)
-        checks.in_time(seconds, world.agent.patience.get("outcome.killed", STOP_SECONDS))
+        checks.in_time(seconds, STOP_SECONDS)
     with found("usage.killed"):
         checks.usage_equals(world, tool.harness, run, tool.tag, 1)
 
@@ -301,6 +301,7 @@ def two(world: World, found: Found) -> None:
             require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
             checks.exact(run)
             checks.usage_equals(world, pair[name], run, tags[name], 2, written_alone=True)
+        checks.at_once(runs.values())
 
 
 LARGE = 200 * 1024

@@ -1,8 +1,9 @@
-"""What becomes of a check that fails: its own words, or a reason that is known and explains just those."""
+"""Checks that need no agent, and what becomes of one that fails: its own words, or a known reason that explains just those."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +13,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from agents import NOTHING_STATED, Agent, Known
 from cells import Failed, na, no, yes
-from checks import Found
+from checks import Found, at_once
 from scenarios import Scenario, play
+from skillset import changed, listing
 
 
 class Odd(Agent):
@@ -69,6 +71,36 @@ class AKnownReason(unittest.TestCase):
         self.assertEqual(play(WORLD, Scenario("odd", CELLS, fails))["usage.killed"], no("it never writes it"))
         with mock.patch.object(Odd, "known", {}):
             self.assertEqual(play(WORLD, Scenario("odd", CELLS, fails))["usage.killed"], no(NOTHING.reason))
+
+
+class TwoRuns(unittest.TestCase):
+    def test_runs_one_after_the_other_are_not_at_once(self) -> None:
+        day = "2026-12-01T10:00:0"
+        first, later, between = (
+            {"started_at": f"{day}{begun}+00:00", "ended_at": f"{day}{ended}+00:00"} for begun, ended in ((1, 3), (4, 6), (2, 5))
+        )
+        at_once([first, between])
+        with self.assertRaisesRegex(Failed, "the runs were not at once"):
+            at_once([first, later])
+
+
+class WhatLies(unittest.TestCase):
+    def test_links_are_told_and_not_followed_and_hidden_ones_right_there_left_out(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            top = Path(scratch, "top")
+            (top / "a" / ".b").mkdir(parents=True)
+            (top / "a" / "file").write_text("x")
+            (top / ".agent").mkdir()
+            (top / ".agent" / "file").write_text("x")
+            (top / "link").symlink_to("a")
+            shown = listing(top, hidden=False)
+            self.assertEqual(sorted(shown), ["a", "a/.b", "a/file", "link"])
+            self.assertEqual((shown["a"], shown["link"]), ("directory", "link to a"))
+            self.assertEqual(sorted(listing(top).keys() - shown.keys()), [".agent", ".agent/file"])
+            self.assertEqual(sorted(listing(top, top / "a" / ".b", hidden=False)), ["a/file", "link"])
+            before = listing(top)
+            (top / "a" / "file").chmod(0o755)
+            self.assertEqual(changed(before, listing(top)), ["a/file"])
 
 
 if __name__ == "__main__":
