@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE = 3
 LEFT_SECONDS = "120"
 LEFT_SEEN = 5.0
-NO_PROOF = ("the suite broke", "the scenario did not come to it", "the daemon", "`harnessd reload` failed")
-"""How reasons begin that say nothing of what was broken on purpose."""
 
 
 def prove(setting: Setting, wanted: Mapping[Agent, Installed | Absent], scenarios: Sequence[Scenario]) -> int:
@@ -144,8 +142,7 @@ def fault_of(cell: Cell) -> str | None:
     """What is wrong with a cell that was to turn; nothing where it did."""
     if cell.state != NO:
         return f"stays {SIGNS[cell.state]}"
-    said = cell.detail or cell.reason
-    return f"turns, but of something else: {said}" if said.startswith(NO_PROOF) else None
+    return f"turns, but of something else: {cell.detail or cell.reason}" if cell.broken else None
 
 
 def concerned(cells: Sequence[str]) -> list[Scenario]:

@@ -187,14 +187,19 @@ def measure(
 
 
 def judge(chosen: argparse.Namespace, measured: Record, broken: Sequence[str]) -> int:
-    """Compares with the record, or writes it; the exit status. What is broken is of harnessd, not of an agent."""
+    """Compares with the record, or writes it, but of no agent of which a cell says that the suite broke; the exit status.
+
+    What is broken is of harnessd or the suite, not of an agent.
+    """
     record = matrix.load()
     if chosen.json is not None:
         matrix.save(measured, chosen.json)
+    sound = {name: entry for name, entry in measured.items() if not entry.broken()}
+    broken = [*broken, *(f"{name}, {line}" for name, entry in measured.items() for line in entry.broken())]
     for line in broken:
         print(f"broken: {line}")
     if chosen.bless:
-        matrix.bless(record, measured)
+        matrix.bless(record, sound)
         return 1 if broken else 0
     differ = matrix.differences(record, measured)
     if matrix.document_is_stale(record):

@@ -1,4 +1,4 @@
-"""The program by itself: how it ends."""
+"""The program by itself: its verdict, and how it ends."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ import tempfile
 import unittest
 from contextlib import redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import run
+from cells import no
+from matrix import Entry
 from processes import processes
 
 SECONDS = 30
@@ -33,6 +37,18 @@ with ThreadPoolExecutor(1) as pool:
     waits.result()
     pool.submit(subprocess.run, ["sleep", "60"]).result()
 """
+
+
+class TheVerdict(unittest.TestCase):
+    def test_an_agent_of_which_the_suite_broke_is_not_blessed(self) -> None:
+        well = Entry("1.0", "2026-12-01", 1.0, {"root": {"argv.plain": no("the outcome was `failed`")}})
+        broke = Entry("1.0", "2026-12-01", 1.0, {"root": {"argv.plain": no("the suite broke: OSError", "the suite broke: OSError: no")}})
+        chosen = SimpleNamespace(json=None, bless=True, check=False)
+        with mock.patch.object(run.matrix, "bless") as bless, redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(run.judge(chosen, {"pi": well}, []), 0)
+            self.assertEqual(run.judge(chosen, {"pi": well, "codex": broke}, []), 1)
+        self.assertEqual([call.args[1] for call in bless.call_args_list], [{"pi": well}, {"pi": well}])
+        self.assertEqual(said.getvalue(), "broken: codex, root, argv.plain: the suite broke: OSError: no\n")
 
 
 class TheEnd(unittest.TestCase):
