@@ -38,11 +38,12 @@ class Kimi(Agent):
 
     id = "kimi"
     package = npm("@moonshot-ai/kimi-code", node22=True)
-    na = {
-        "argv.large": "it takes its prompt as an argument, 128 KiB at most",
-        "usage.fork": "it forks by a command of its own, which takes no prompt",
-    }
+    na = {"usage.fork": "it forks by a command of its own, which takes no prompt"}
     known = {
+        "argv.large": Known(
+            "`harnessd start` failed: .* adapter `kimi` can be handed at most 131062\".*",
+            "it takes its prompt as an argument, 128 KiB at most",
+        ),
         "argv.quiet": Known(
             "`logs` prints more than the answer: zqscript-has-run",
             "what a tool prints comes as plain text beside the records, and is shown",
