@@ -78,11 +78,22 @@ def write_home(world: World, run: Mapping, leave: Callable[[str], None]) -> None
     (root / "left-here.md").write_text("left here\n", encoding="utf-8")
 
 
+def filtered(command: str) -> str:
+    """Has what comes on standard input go through `command`; `/dev/null` is left alone."""
+    return f"[ -c /dev/stdin ] || exec < <({command})"
+
+
 def everywhere() -> list[Breakage]:
     """What can be broken whatever the agent."""
     return [
-        Breakage("a word of the prompt is changed", ("argv.plain",), wrapper='args=("${args[@]/Say a word/Say the word}")'),
-        Breakage("the prompt's newlines are lost", ("argv.quotes",), wrapper="args=(\"${args[@]//$'\\n'/ }\")"),
+        Breakage(
+            "a word of the prompt is changed", ("argv.plain",),
+            wrapper='args=("${args[@]/Say a word/Say the word}")\n' + filtered("sed 's/Say a word/Say the word/'"),
+        ),
+        Breakage(
+            "the prompt's newlines are lost", ("argv.quotes",),
+            wrapper="args=(\"${args[@]//$'\\n'/ }\")\n" + filtered("tr '\\n' ' '"),
+        ),
         Breakage(
             "the prompt ends after 128 KiB", ("argv.large",),
             wrapper='[ -p /dev/stdin ] || [ -f /dev/stdin ] || [ -S /dev/stdin ] && head -c 131072 | "$program" "${args[@]}" && exit',
@@ -106,8 +117,13 @@ def by_adapter(agent: Agent) -> list[Breakage]:
     """What follows from the agent's adapter."""
     oneshot: Mapping = agent.adapter["oneshot"]
     nowhere = {"args": [], "env": {NOTHING: "{value}"}}
+    if "argument" in oneshot:
+        dash = Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), {"oneshot": {"argument": bare(oneshot["argument"])}})
+    else:
+        forms = {"argument": [*oneshot["stdin"], "{prompt}"], "stdin": []}
+        dash = Breakage("the prompt is an argument", ("argv.dash", "session.dotted"), {"oneshot": forms})
     found = [
-        Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), {"oneshot": {"argument": bare(oneshot["argument"])}}),
+        dash,
         Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}}),
     ]
     if "max_turns" in oneshot:
