@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::statement::{Statement, Trouble};
 use super::told::Told;
-use super::{claude_code, codex, copilot, gemini, grok, hermes, kimi, opencode, pi, qwen, vibe};
+use super::{claude_code, codex, copilot, gemini, goose, grok, hermes, kimi, opencode, pi, qwen, vibe};
 use crate::base::{Outcome, words};
 
 words! {
@@ -19,6 +19,8 @@ words! {
         Copilot = "copilot",
         /// Gemini CLI's `stream-json`.
         Gemini = "gemini",
+        /// Goose's `stream-json`.
+        Goose = "goose",
         /// Grok Build's `streaming-json`.
         Grok = "grok",
         /// The text of Hermes' `chat -Q`.
@@ -68,6 +70,7 @@ pub(super) enum Reader {
     Codex,
     Copilot(copilot::Reader),
     Gemini,
+    Goose(goose::Reader),
     Grok(grok::Reader),
     Hermes,
     Kimi(kimi::Reader),
@@ -84,6 +87,7 @@ impl Reader {
             Format::Codex => Self::Codex,
             Format::Copilot => Self::Copilot(copilot::Reader::default()),
             Format::Gemini => Self::Gemini,
+            Format::Goose => Self::Goose(goose::Reader::default()),
             Format::Grok => Self::Grok(grok::Reader::default()),
             Format::Hermes => Self::Hermes,
             Format::Kimi => Self::Kimi(kimi::Reader::default()),
@@ -106,6 +110,7 @@ impl Reader {
             Self::Codex => codex::read(&record, tell),
             Self::Copilot(reader) => reader.read(&record, tell),
             Self::Gemini => gemini::read(&record, tell),
+            Self::Goose(reader) => reader.read(&record, tell),
             Self::Grok(reader) => reader.read(&record, tell),
             Self::Hermes => false,
             Self::Kimi(reader) => reader.read(&record, tell),
@@ -119,6 +124,7 @@ impl Reader {
     /// Tells what a line says that is no record; false: it is none of the program's own.
     fn plain(&mut self, line: &str, tell: &mut dyn FnMut(Told)) -> bool {
         match self {
+            Self::Goose(reader) => reader.repeats(line),
             Self::Grok(reader) => reader.repeats(line),
             Self::Hermes => hermes::plain(line, tell),
             Self::Kimi(_) => kimi::plain(line, tell),

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::echo::Echo;
 use super::statement::{Statement, Trouble};
 use super::told::{Told, text};
 use crate::base::Outcome;
@@ -25,7 +26,7 @@ pub(super) struct Reader {
     /// The turns are used up; the record that says so is not the last one.
     turns: bool,
     /// The plain text that is still to come of what was told as a record.
-    echo: String,
+    echo: Echo,
 }
 
 impl Reader {
@@ -42,13 +43,13 @@ impl Reader {
                 Told::session(text(record, &["sessionId"])).into_iter().for_each(&mut *tell);
                 let turns = std::mem::take(&mut self.turns);
                 if turns {
-                    TURNS.clone_into(&mut self.echo);
+                    self.echo = Echo::of(TURNS.to_owned());
                 }
                 tell(Told::End(end(text(record, &["stopReason"]).unwrap_or_default(), turns)));
             }
             Some("error") => {
                 let said = text(record, &["message"]).unwrap_or("error");
-                self.echo = format!("Error: {said}");
+                self.echo = Echo::of(format!("Error: {said}"));
                 tell(Told::End(error(said)));
             }
             Some("thought" | "tool_call_update" | "usage" | "plan" | "available_commands") => {}
@@ -60,12 +61,7 @@ impl Reader {
 
     /// Whether a line that is no record repeats what one told.
     pub(super) fn repeats(&mut self, line: &str) -> bool {
-        let (next, rest) = self.echo.split_once('\n').unwrap_or((&self.echo, ""));
-        let known = !next.is_empty() && next == line;
-        if known {
-            self.echo = rest.to_owned();
-        }
-        known
+        self.echo.repeats(line)
     }
 }
 

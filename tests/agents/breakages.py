@@ -150,29 +150,40 @@ def bare(argument: Sequence[str]) -> list[str]:
 
 OWN: Mapping[str, Sequence[Breakage]] = {
     "claude-code": (
-        Breakage("the plugin of skills is not passed on", ("skills.merged",), {"skills": {"args": ["--plugin-dir", "{private}/none"]}}),
-        Breakage("copies are not hidden", ("skills.merged",), {"skills": {"hide": {"shadowed": "on", "won": "on", "unmerged": "on"}}}),
+        Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"args": ["--plugin-dir", "{private}/none"]}}),
+        Breakage(
+            "copies are not hidden", ("skills.merged",),
+            {"skills": {"hide": {"shadowed": "on", "won": "on", "unmerged": "on"}}},
+        ),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--append-system-prompt", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["--resume", "{session}"]}}),
     ),
     "codex": (
-        Breakage("copies are not hidden", ("skills.merged",), {"skills": {"hide": {"args": ["-c", "nothing.at_all=[{hidden}]"]}}}),
+        Breakage(
+            "copies are not hidden", ("skills.merged",),
+            {"skills": {"hide": {"args": ["-c", "nothing.at_all=[{hidden}]"]}}},
+        ),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["-c", "nothing.at_all={session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["resume", "{session}"]}}),
     ),
     "pi": (
-        Breakage("a tool is not allowed", ("argv.auto_accept", "skills.script"), {"approval": {"already": False, "args": ["--exclude-tools", "bash"]}}),
+        Breakage(
+            "a tool is not allowed", ("argv.auto_accept", "skills.script"),
+            {"approval": {"already": False, "args": ["--exclude-tools", "bash"]}},
+        ),
         Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"args": ["--no-skills"]}}),
         Breakage("copies are not hidden", ("skills.merged",), {"skills": {"args": ["--skill", "{private}"]}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--append-system-prompt", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["--session", "{session}"]}}),
     ),
     "grok": (
+        Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--rules", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["-r", "{session}"]}}),
     ),
     "goose": (
+        Breakage("the session's id is not chosen", ("session.plain", "session.two"), {"oneshot": {"session_id": []}}),
         Breakage("a tool is not allowed", ("argv.auto_accept", "skills.script"), {"approval": {"env": {"GOOSE_MODE": "chat"}}}),
-        Breakage("it is not told to be quiet", ("argv.quiet",), {"oneshot": {"argument": ["run", "{options}", "--text={prompt}"]}}),
+        Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--system", "{session}"]}}),
     ),
     "opencode": (
         Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"json_env": {NOTHING: {"paths": ["{private}"]}}}}),

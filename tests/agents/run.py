@@ -244,7 +244,7 @@ def inside(
         if chosen.prove:
             import prove
 
-            return prove.prove(setting, {agent: had[agent.id] for agent in wanted})
+            return prove.prove(setting, {agent: had[agent.id] for agent in wanted}, scenarios)
         measured, broken = measure(setting, wanted, had, scenarios)
     print(matrix.counts(measured))
     return judge(chosen, measured, broken)

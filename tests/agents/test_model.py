@@ -14,95 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from asking import DIALECTS, asked, counted, said, used
 from model import Answer, Call, Cut, Exchange, Fail, Hang, Model, Shell, Subagent, Usage, marker
+from model.ledger import MOST
 from model.script import NOBODY, Said, called, place
 
 SECONDS = 5
-SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}, "why": {"type": "string"}}, "required": ["command", "why"]}
-
-DIALECTS: Mapping[str, str] = {
-    "anthropic": "/v1/messages?beta=true",
-    "responses": "/v1/responses",
-    "chat": "/v1/chat/completions",
-    "gemini": "/v1beta/models/first-model:generateContent",
-}
-
-
-def asked(dialect: str, *texts: str, results: int = 0, tools: bool = True, stream: bool = False) -> dict[str, object]:
-    """A request with these texts of the user, with results of tools after the last of them."""
-    match dialect:
-        case "anthropic":
-            messages: list[object] = [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts]
-            messages += [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": marker("no")}]}] * results
-            offered: list[object] = [{"name": "Bash", "input_schema": SCHEMA}, {"name": "Task", "input_schema": {}}]
-            body = {"messages": messages}
-        case "responses":
-            items: list[object] = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for text in texts]
-            items += [{"type": "function_call_output", "call_id": "c", "output": marker("no")}] * results
-            within = {"type": "namespace", "name": "agents", "tools": [{"name": "Task"}]}
-            offered = [{"type": "function", "name": "shell_command", "parameters": SCHEMA}, within]
-            body = {"input": items}
-        case "chat":
-            said: list[object] = [{"role": "user", "content": text} for text in texts]
-            said += [{"role": "tool", "tool_call_id": "c", "content": marker("no")}] * results
-            functions = [{"name": "bash", "parameters": SCHEMA}, {"name": "Task"}]
-            offered = [{"type": "function", "function": function} for function in functions]
-            body = {"messages": said}
-        case _:
-            contents: list[object] = [{"role": "user", "parts": [{"text": text}]} for text in texts]
-            contents += [{"role": "user", "parts": [{"functionResponse": {"name": "x", "response": {"output": marker("no")}}}]}] * results
-            declared = [{"name": "run_shell_command", "parametersJsonSchema": SCHEMA}, {"name": "Task"}]
-            offered = [{"functionDeclarations": declared}]
-            body = {"contents": contents}
-    return {"model": "first-model", **body, **({"tools": offered} if tools else {}), **({"stream": True} if stream else {})}
-
-
-def counted(dialect: str, document: Mapping) -> Usage:
-    """The tokens of an answer, as `harnessd usage` states them, by what the vendor's documentation says."""
-    match dialect:
-        case "anthropic":
-            usage = document["usage"]
-            read, written = usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"]
-            return Usage(usage["input_tokens"] + read + written, read, usage["output_tokens"])
-        case "responses":
-            usage = document["usage"]
-            return Usage(usage["input_tokens"], usage["input_tokens_details"]["cached_tokens"], usage["output_tokens"])
-        case "chat":
-            usage = document["usage"]
-            return Usage(usage["prompt_tokens"], usage["prompt_tokens_details"]["cached_tokens"], usage["completion_tokens"])
-        case _:
-            usage = document["usageMetadata"]
-            return Usage(usage["promptTokenCount"], usage["cachedContentTokenCount"], usage["candidatesTokenCount"])
-
-
-def said(dialect: str, document: Mapping) -> str:
-    """The text of a whole answer."""
-    match dialect:
-        case "anthropic":
-            return document["content"][0]["text"]
-        case "responses":
-            return document["output"][0]["content"][0]["text"]
-        case "chat":
-            return document["choices"][0]["message"]["content"]
-        case _:
-            return document["candidates"][0]["content"]["parts"][0]["text"]
-
-
-def used(dialect: str, document: Mapping) -> tuple[str, dict[str, object]]:
-    """The call of a tool in a whole answer."""
-    match dialect:
-        case "anthropic":
-            block = document["content"][0]
-            return block["name"], block["input"]
-        case "responses":
-            item = document["output"][0]
-            return item["name"], json.loads(item["arguments"])
-        case "chat":
-            function = document["choices"][0]["message"]["tool_calls"][0]["function"]
-            return function["name"], json.loads(function["arguments"])
-        case _:
-            call = document["candidates"][0]["content"]["parts"][0]["functionCall"]
-            return call["name"], call["args"]
 
 
 class Served(unittest.TestCase):
@@ -186,6 +103,12 @@ class Dialects(Served):
                         text = said(dialect, last)
                 self.assertEqual((said(dialect, whole), text), ("a word", "a word"))
                 self.assertEqual([counted(dialect, whole), counted(dialect, last)], self.numbers(dialect))
+
+    def test_a_stream_of_chat_states_no_tokens_where_nobody_asks_for_them(self) -> None:
+        body = asked("chat", marker("t"), stream=True)
+        del body["stream_options"]
+        events = self.streamed(DIALECTS["chat"], body)
+        self.assertEqual([data for _, data in events if data != "[DONE]" and "usage" in data], [])
 
     def test_errors_are_those_that_the_vendors_send(self) -> None:
         kinds = {
@@ -358,13 +281,15 @@ class Places(Served):
 
 class Numbers(unittest.TestCase):
     def test_no_number_comes_twice_and_two_answers_never_sum_up_to_what_another_two_do(self) -> None:
-        found = [Usage.of(number) for number in range(1, 200)]
-        for numbers in zip(*map(astuple, found)):
-            self.assertEqual(len(set(numbers)), len(numbers))
+        everything = [Usage.of(number) for number in range(1, MOST + 1)]
+        for key in ("input", "output"):
+            self.assertEqual(len({getattr(usage, key) for usage in everything}), MOST)
+        self.assertLess(max(usage.input + usage.output for usage in everything), 50_000)
+        found = everything[:200] + everything[-200:]
         pairs = [(a, b) for at, a in enumerate(found) for b in found[at + 1 :]]
         sums = {tuple(map(sum, zip(astuple(a), astuple(b)))) for a, b in pairs}
         self.assertEqual(len(sums), len(pairs))
-        for usage in found:
+        for usage in everything:
             self.assertLess(usage.cached, usage.input)
 
     def test_an_exchange_is_not_changed_by_who_reads_it(self) -> None:

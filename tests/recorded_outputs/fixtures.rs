@@ -252,6 +252,7 @@ pub(super) fn all() -> Vec<Fixture> {
         none("qwen/sigterm", Qwen, Signal(15)),
     ];
     all.extend(crate::copilot::all());
+    all.extend(crate::goose::all());
     all.extend(crate::grok::all());
     all.extend(crate::hermes::all());
     all.extend(crate::kimi::all());

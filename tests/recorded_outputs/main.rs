@@ -4,6 +4,7 @@
 
 mod copilot;
 mod fixtures;
+mod goose;
 mod grok;
 mod hermes;
 mod kimi;

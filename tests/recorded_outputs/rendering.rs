@@ -15,6 +15,7 @@ fn shown(name: &str, quiet: bool) -> String {
 fn a_run_with_a_tool_reads_as_text() {
     for (name, text) in [
         ("claude-code/tool", "[Bash] echo limit reached; echo Claude AI usage limit reached\nDONE\n"),
+        ("goose/tool", "[shell] echo limit reached; echo Claude AI usage limit reached\nDONE\n"),
         (
             "grok/tool",
             "[run_terminal_command] echo limit reached; echo Claude AI usage limit reached\nDONE\n",

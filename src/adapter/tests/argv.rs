@@ -153,12 +153,19 @@ fn one_shots() -> Vec<Case> {
             QWEN,
             false,
         ),
-        case("copilot_plain", "copilot", PLAIN, &["copilot", "-s", "--prompt=P"], COPILOT, false),
+        case(
+            "copilot_plain",
+            "copilot",
+            PLAIN,
+            &["copilot", "--output-format", "json", "-s", "--prompt=P"],
+            COPILOT,
+            false,
+        ),
         case(
             "copilot_all",
             "copilot",
             PromptOptions { quiet: true, ..all() },
-            &["copilot", "--model", "m/x", "--allow-all", "-s", "--prompt=P"],
+            &["copilot", "--output-format", "json", "--model", "m/x", "--allow-all", "-s", "--prompt=P"],
             COPILOT,
             false,
         ),
@@ -232,12 +239,12 @@ fn one_shots() -> Vec<Case> {
             GROK,
             false,
         ),
-        case("vibe_plain", "vibe", PLAIN, &["vibe", "--prompt=P"], &[], false),
+        case("vibe_plain", "vibe", PLAIN, &["vibe", "--output", "streaming", "--prompt=P"], &[], false),
         case(
             "vibe_all",
             "vibe",
             PromptOptions { max_turns: Some(3), ..all() },
-            &["vibe", "--auto-approve", "--max-turns", "3", "--prompt=P"],
+            &["vibe", "--output", "streaming", "--auto-approve", "--max-turns", "3", "--prompt=P"],
             &[("VIBE_ACTIVE_MODEL", "m/x")],
             false,
         ),
@@ -267,9 +274,20 @@ fn check(case: &Case, wanted: &Invocation<'_>) {
     assert_eq!(made.stdin, case.stdin.then(|| b"P".to_vec()), "{}", case.name);
     assert_eq!(made.documents, [], "{}", case.name);
     // The output of the others has no format that is known.
-    let reports =
-        ["claude-code", "codex", "opencode", "pi", "gemini", "qwen", "kimi", "grok"].contains(&case.agent);
-    let reports = reports && !wanted.resident;
+    let reports = [
+        "claude-code",
+        "codex",
+        "copilot",
+        "gemini",
+        "grok",
+        "hermes",
+        "kimi",
+        "opencode",
+        "pi",
+        "qwen",
+        "vibe",
+    ];
+    let reports = reports.contains(&case.agent) && !wanted.resident;
     assert_eq!(made.report.as_deref(), reports.then_some(case.agent), "{}", case.name);
 }
 

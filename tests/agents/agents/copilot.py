@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from agents import Agent
+from cells import CELLS
 from install import npm
 from model import Call
 
@@ -22,8 +23,8 @@ class Copilot(Agent):
         "usage.fork": "it forks no session headless",
     }
     # It tries five times more, after 60 s at the latest for a 429.
-    starts = 10
-    patience: ClassVar[dict[str, float]] = {"outcome.429": 75, "outcome.500": 30}
+    starts = 15
+    patience: ClassVar[dict[str, float]] = dict.fromkeys(CELLS, 25) | {"outcome.429": 80, "outcome.500": 40}
 
     def program(self, directory: Path) -> Path:
         """The native program: the launcher of npm leaves it running where it is killed itself."""

@@ -21,6 +21,12 @@ class Goose(Agent):
     id = "goose"
     package = npm(f"@aaif/goose-binary-linux-{MACHINE}")
     fast = True
+    na = {"usage.fork": "it forks a session in its terminal mode alone"}
+    known = {
+        cell: "it writes a call when the tools of it have ended, and these never did"
+        for cell in ("usage.killed", "usage.daemon_killed")
+    }
+    notes = {cell: "with `GOOSE_PROVIDER_SKIP_BACKOFF`" for cell in ("outcome.429", "outcome.500")}
 
     def program(self, directory: Path) -> Path:
         return directory / "node_modules" / "@aaif" / f"goose-binary-linux-{MACHINE}" / "bin" / "goose"
@@ -31,6 +37,7 @@ class Goose(Agent):
                 "GOOSE_PROVIDER": "openai",
                 "GOOSE_MODEL": self.models[0],
                 "GOOSE_DISABLE_KEYRING": "1",
+                "GOOSE_PROVIDER_SKIP_BACKOFF": "true",
                 "OPENAI_HOST": url,
                 "OPENAI_API_KEY": "none",
             }
