@@ -117,15 +117,14 @@ def by_adapter(agent: Agent) -> list[Breakage]:
     """What follows from the agent's adapter."""
     oneshot: Mapping = agent.adapter["oneshot"]
     nowhere = {"args": [], "env": {NOTHING: "{value}"}}
+    found = [Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}})]
+    dash = ("argv.dash", "session.dotted")
     if "argument" in oneshot:
-        dash = Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), {"oneshot": {"argument": bare(oneshot["argument"])}})
+        argument = {"oneshot": {"argument": bare(oneshot["argument"])}}
+        found.append(Breakage("no dashes before the prompt", dash, argument))
     else:
         forms = {"argument": [*oneshot["stdin"], "{prompt}"], "stdin": []}
-        dash = Breakage("the prompt is an argument", ("argv.dash", "session.dotted"), {"oneshot": forms})
-    found = [
-        dash,
-        Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}}),
-    ]
+        found.append(Breakage("the prompt is an argument", dash, {"oneshot": forms}))
     if "max_turns" in oneshot:
         cells = ("argv.max_turns", "outcome.max_turns")
         found.append(Breakage("the limit of turns is not passed on", cells, {"oneshot": {"max_turns": nowhere}}))

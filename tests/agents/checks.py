@@ -49,7 +49,10 @@ class Found:
         except Failed as failed:
             self.cells.setdefault(cell, no(agent.known.get(cell, failed.reason), detail(failed)))
         else:
-            self.cells.setdefault(cell, yes(agent.notes.get(cell, "")))
+            holds = yes(agent.notes.get(cell, ""))
+            if cell in agent.fickle:
+                holds = no(agent.known[cell], "this time the check held")
+            self.cells.setdefault(cell, holds)
 
     def applies(self, *cells: str) -> bool:
         """Whether any of these cells applies to the agent; those that do not are filled."""

@@ -51,6 +51,9 @@ class Agent:
     fails this is the reason in the record (else it is what the check found), and where it holds the cell is ✓, which
     then differs from the record."""
 
+    fickle: ClassVar[frozenset[str]] = frozenset()
+    """Those of `known` whose check holds at one time and not at another: ✗ either way."""
+
     notes: ClassVar[Mapping[str, str]] = {}
     """What has to be said of a cell even where it is ✓: `{"outcome.500": "with request_max_retries = 1"}`."""
 

@@ -22,6 +22,7 @@ agent:
 security:
   tirith_enabled: false
 """
+INFERRED = "it names its session in its text alone, amid the model's words, so that it is inferred, or not told where two run"
 
 
 class Hermes(Agent):
@@ -40,6 +41,7 @@ class Hermes(Agent):
     turns_at_once = True
     patience: ClassVar[dict[str, float]] = dict.fromkeys(CELLS, 45)
     known: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("session.plain", "session.dotted", "session.symlink", "session.two"), INFERRED),
         "argv.large": "it takes a prompt as an argument alone, which holds 131063 bytes at most",
         "outcome.max_turns": "it has no machine-readable output, and with its turns used up it asks for a summary and exits with 0",
     }

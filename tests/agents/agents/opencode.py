@@ -29,10 +29,12 @@ class OpenCode(Agent):
     }
     first_alone = True
     known = {
+        "skills.merged": "of a name that its own home has too, now one copy wins, now the other",
         "skills.untouched": "it writes a `.gitignore` into the `.opencode` of a project",
         "usage.killed": UNENDED,
         "usage.daemon_killed": UNENDED,
     }
+    fickle = frozenset({"skills.merged"})
     notes = {"outcome.429": TRIES, "outcome.500": TRIES}
     patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 140, "outcome.500": 140}
 
