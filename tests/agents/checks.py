@@ -129,8 +129,12 @@ def outcome_is(world: World, run: Mapping, cell: str, usual: tuple[str, ...]) ->
 
 def took(run: Mapping) -> float:
     """The seconds of a run."""
-    begun, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "ended_at"))
-    return (ended - begun).total_seconds()
+    return moment(run["ended_at"]) - moment(run["started_at"])
+
+
+def moment(stated: str) -> float:
+    """A time that harnessd states, in seconds since 1970."""
+    return datetime.fromisoformat(stated).timestamp()
 
 
 def in_time(seconds: float, patience: float) -> None:

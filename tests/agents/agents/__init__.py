@@ -72,6 +72,10 @@ class Agent:
     turns_at_once: ClassVar[bool] = False
     """Whether its transcript states what a turn used in one sum, so that the number of calls cannot be compared."""
 
+    whole_seconds: ClassVar[bool] = False
+    """Whether the times in its transcript are whole seconds. What two runs of one session did in the same second is
+    nobody's then, so the second run begins in another one than that in which the first ended."""
+
     def program(self, directory: Path) -> Path:
         """The file that is started, in the directory that it was installed into: the native program where there is one."""
         raise NotImplementedError
