@@ -83,11 +83,22 @@ def write_project(world: World, run: Mapping, leave: Callable[[str], None]) -> N
     (world.root / "work" / "tool" / "left-here.md").write_text("left here\n", encoding="utf-8")
 
 
+def filtered(command: str) -> str:
+    """Has what comes on standard input go through `command`; `/dev/null` is left alone."""
+    return f"[ -c /dev/stdin ] || exec < <({command})"
+
+
 def everywhere() -> list[Breakage]:
     """What can be broken whatever the agent."""
     return [
-        Breakage("a word of the prompt is changed", ("argv.plain",), wrapper='args=("${args[@]/Say a word/Say the word}")'),
-        Breakage("the prompt's newlines are lost", ("argv.quotes",), wrapper="args=(\"${args[@]//$'\\n'/ }\")"),
+        Breakage(
+            "a word of the prompt is changed", ("argv.plain",),
+            wrapper='args=("${args[@]/Say a word/Say the word}")\n' + filtered("sed 's/Say a word/Say the word/'"),
+        ),
+        Breakage(
+            "the prompt's newlines are lost", ("argv.quotes",),
+            wrapper="args=(\"${args[@]//$'\\n'/ }\")\n" + filtered("tr '\\n' ' '"),
+        ),
         Breakage(
             "the prompt ends after 128 KiB", ("argv.large",),
             wrapper='[ -p /dev/stdin ] || [ -f /dev/stdin ] || [ -S /dev/stdin ] && head -c 131072 | "$program" "${args[@]}" && exit',
@@ -114,9 +125,13 @@ def by_adapter(agent: Agent) -> list[Breakage]:
     found = [Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}})]
     if agent.adapter.get("skills", {}).get("roots"):
         found.append(Breakage("a file is written into the home", ("skills.untouched",), after=write_home))
+    dash = ("argv.dash", "session.dotted")
     if "argument" in oneshot:
         argument = {"oneshot": {"argument": bare(oneshot["argument"])}}
-        found.append(Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), argument))
+        found.append(Breakage("no dashes before the prompt", dash, argument))
+    else:
+        forms = {"argument": [*oneshot["stdin"], "{prompt}"], "stdin": []}
+        found.append(Breakage("the prompt is an argument", dash, {"oneshot": forms}))
     if "max_turns" in oneshot:
         cells = ("argv.max_turns", "outcome.max_turns")
         found.append(Breakage("the limit of turns is not passed on", cells, {"oneshot": {"max_turns": nowhere}}))

@@ -48,7 +48,10 @@ class Found:
             said = detail(failed)
             self.cells.setdefault(cell, no(agent.reason(cell, failed.reason, said), said))
         else:
-            self.cells.setdefault(cell, yes(agent.notes.get(cell, "")))
+            holds = yes(agent.notes.get(cell, ""))
+            if cell in agent.fickle:
+                holds = no(agent.known[cell].why, "this time the check held")
+            self.cells.setdefault(cell, holds)
 
     def applies(self, *cells: str) -> bool:
         """Whether any of these cells applies to the agent; those that do not are filled."""
@@ -123,21 +126,21 @@ def outcome_is(world: World, run: Mapping, cell: str, usual: tuple[str, ...]) ->
     require(run["outcome"] in right, f"the outcome was `{run['outcome']}`", cause)
 
 
-def span(run: Mapping) -> tuple[datetime, datetime]:
-    """When a run began, and when it ended."""
-    return datetime.fromisoformat(run["started_at"]), datetime.fromisoformat(run["ended_at"])
-
-
 def took(run: Mapping) -> float:
     """The seconds of a run."""
-    begun, ended = span(run)
-    return (ended - begun).total_seconds()
+    return moment(run["ended_at"]) - moment(run["started_at"])
+
+
+def moment(stated: str) -> float:
+    """A time that harnessd states, in seconds since 1970."""
+    return datetime.fromisoformat(stated).timestamp()
 
 
 def at_once(runs: Iterable[Mapping]) -> None:
     """There was a time at which all of them ran."""
-    begun, ended = zip(*map(span, runs))
-    require(max(begun) < min(ended), "the runs were not at once", f"{max(begun)}, {min(ended)}")
+    runs = list(runs)
+    begun, ended = max(moment(run["started_at"]) for run in runs), min(moment(run["ended_at"]) for run in runs)
+    require(begun < ended, "the runs were not at once", f"{begun - ended:.1f} s between them")
 
 
 def in_time(seconds: float, patience: float) -> None:

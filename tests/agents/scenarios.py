@@ -137,7 +137,11 @@ def go_on(world: World, harness: Harness, before: str, option: str) -> None:
     tag = world.tag(option.strip("-"))
     world.model.script(tag, [Shell("true"), Answer(WORD)])
     harness.say(f"Go on. {marker(tag)}")
-    old = checks.sessions(harness.last())
+    former = harness.last()
+    old = checks.sessions(former)
+    if world.agent.whole_seconds:
+        ended = int(checks.moment(former["ended_at"]))
+        until(lambda: int(time.time()) > ended, CLIENT_SECONDS, "the second in which the run ended did not pass")
     run = harness.run(option)
     require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
     history = list(checks.strings(checks.first_turn(world, tag).body))

@@ -56,6 +56,11 @@ class AKnownReason(unittest.TestCase):
     def test_a_check_that_holds_is_no_failure(self) -> None:
         self.assertEqual(played(None), {"usage.killed": yes("by luck"), "usage.fork": na("it forks nothing")})
 
+    def test_one_that_holds_only_sometimes_is_a_failure_when_it_holds_too(self) -> None:
+        with mock.patch.object(Odd, "fickle", frozenset({"usage.killed"})):
+            for raised, reason in ((None, "it never writes it"), (NOTHING, "it never writes it"), (HALF, HALF.reason)):
+                self.assertEqual(played(raised)["usage.killed"], no(reason))
+
     def test_a_scenario_that_breaks_tells_why_in_each_cell_that_applies(self) -> None:
         def breaks(_world: object, _found: Found) -> None:
             raise IndexError("none")

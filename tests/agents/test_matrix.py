@@ -82,6 +82,7 @@ class TheAgents(unittest.TestCase):
                 self.assertRegex(agent.version, r"^\d+\.\d+")
                 named = {*agent.na, *agent.known, *agent.notes, *agent.patience, *agent.accepts}
                 self.assertEqual(named - set(CELLS), set())
+                self.assertEqual(agent.fickle - agent.known.keys(), set())
                 self.assertTrue(all(isinstance(known, Known) for known in agent.known.values()))
 
     def test_the_record_is_of_the_versions_that_the_adapters_name(self) -> None:

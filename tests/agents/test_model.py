@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from asking import DIALECTS, asked, counted, said, used
 from model import Answer, Call, Cut, Exchange, Fail, Hang, Model, Shell, Subagent, Usage, marker
+from model.ledger import MOST
 from model.script import NOBODY, Said, called, place
 
 SECONDS = 5
@@ -280,13 +281,15 @@ class Places(Served):
 
 class Numbers(unittest.TestCase):
     def test_no_number_comes_twice_and_two_answers_never_sum_up_to_what_another_two_do(self) -> None:
-        found = [Usage.of(number) for number in range(1, 200)]
-        for numbers in zip(*map(astuple, found)):
-            self.assertEqual(len(set(numbers)), len(numbers))
+        everything = [Usage.of(number) for number in range(1, MOST + 1)]
+        for key in ("input", "output"):
+            self.assertEqual(len({getattr(usage, key) for usage in everything}), MOST)
+        self.assertLess(max(usage.input + usage.output for usage in everything), 50_000)
+        found = everything[:200] + everything[-200:]
         pairs = [(a, b) for at, a in enumerate(found) for b in found[at + 1 :]]
         sums = {tuple(map(sum, zip(astuple(a), astuple(b)))) for a, b in pairs}
         self.assertEqual(len(sums), len(pairs))
-        for usage in found:
+        for usage in everything:
             self.assertLess(usage.cached, usage.input)
 
     def test_an_exchange_is_not_changed_by_who_reads_it(self) -> None:

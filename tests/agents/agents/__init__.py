@@ -70,6 +70,9 @@ class Agent:
     expected, `why` is the reason in the record; where it says something else, that is; and where it holds the cell is
     ✓. The last two differ from the record."""
 
+    fickle: ClassVar[frozenset[str]] = frozenset()
+    """Those of `known` whose check holds at one time and not at another: ✗ either way."""
+
     notes: ClassVar[Mapping[str, str]] = {}
     """What has to be said of a cell even where it is ✓: `{"outcome.500": "with request_max_retries = 1"}`."""
 
@@ -87,6 +90,10 @@ class Agent:
 
     turns_at_once: ClassVar[bool] = False
     """Whether its transcript states what a turn used in one sum, so that the number of calls cannot be compared."""
+
+    whole_seconds: ClassVar[bool] = False
+    """Whether the times in its transcript are whole seconds. What two runs of one session did in the same second is
+    nobody's then, so the second run begins in another one than that in which the first ended."""
 
     def program(self, directory: Path) -> Path:
         """The file that is started, in the directory that it was installed into: the native program where there is one."""

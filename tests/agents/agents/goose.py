@@ -21,12 +21,16 @@ class Goose(Agent):
     id = "goose"
     package = npm(f"@aaif/goose-binary-linux-{MACHINE}")
     fast = True
+    whole_seconds = True
     na = {"usage.fork": "it forks a session in its terminal mode alone"}
     known = {
         cell: Known(NOTHING_STATED, "it writes a call when the tools of it have ended, and these never did")
         for cell in ("usage.killed", "usage.daemon_killed")
     }
-    notes = {cell: "with `GOOSE_PROVIDER_SKIP_BACKOFF`" for cell in ("outcome.429", "outcome.500")}
+    notes = {
+        **{cell: "with `GOOSE_PROVIDER_SKIP_BACKOFF`" for cell in ("outcome.429", "outcome.500")},
+        "usage.resume": "in another second than the run before: its times are whole ones",
+    }
 
     def program(self, directory: Path) -> Path:
         return directory / "node_modules" / "@aaif" / f"goose-binary-linux-{MACHINE}" / "bin" / "goose"

@@ -31,12 +31,17 @@ class OpenCode(Agent):
     }
     first_alone = True
     known = {
+        "skills.merged": Known(
+            r"skills of the merged set are not seen: \['zqwordeverywhere\d+end'\]",
+            "of a name that its own home has too, now one copy wins, now the other",
+        ),
         "skills.untouched": Known(
             r"the project changed: \['\.opencode/\.gitignore'\]", "it writes a `.gitignore` into the `.opencode` of a project"
         ),
         "usage.killed": UNENDED,
         "usage.daemon_killed": UNENDED,
     }
+    fickle = frozenset({"skills.merged"})
     notes = {"outcome.429": TRIES, "outcome.500": TRIES}
     patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 140, "outcome.500": 140}
 
