@@ -67,6 +67,11 @@ def pypi(name: str, oldest: tuple[int, int] = (3, 11), newest: tuple[int, int] =
     return Package("pypi", name, python=(oldest, newest))
 
 
+def machine() -> str:
+    """This machine's kind as packages of npm name it."""
+    return {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+
+
 @dataclass(frozen=True)
 class Installed:
     """An agent that is there and states the wanted version.
@@ -164,10 +169,9 @@ def install(
 
 def install_node(cache: Path) -> Path | Absent:
     """The directory of our own `node`."""
-    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine())
-    if machine is None:
-        return Absent(f"no package of npm has it for {platform.machine()}")
-    name = f"node-linux-{machine}"
+    if machine() not in ("x64", "arm64"):
+        return Absent(f"no package of npm has it for {machine()}")
+    name = f"node-linux-{machine()}"
     made = _have(cache, f"node@{NODE}", npm(name), NODE, ())
     if isinstance(made, Absent):
         return made
