@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import install
 import matrix
+import running
 import sandbox
 from agents import Agent, agents
 from cells import NO, Cell, Failed
@@ -218,6 +219,7 @@ def main() -> int:
     wanted = chosen_agents(chosen)
     chosen.harnessd = chosen.harnessd.resolve()
     if entered is None:
+        at_signals(running.end_all)
         had = install_all(wanted, chosen.cache.resolve())
         carried = {name: install.to_json(found) for name, found in had.items()}
         entered = sandbox.enter([str(Path(__file__).resolve()), *sys.argv[1:]], carried)
@@ -227,7 +229,7 @@ def main() -> int:
     begun = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix="agents."))
     scratch.chmod(0o755)
-    clear_at_signals(scratch, chosen.keep)
+    at_signals(lambda: clear(scratch, chosen.keep))
     try:
         return inside(chosen, wanted, had, entered, scratch)
     finally:
@@ -248,11 +250,11 @@ def clear(scratch: Path, keep: bool) -> None:
             return
 
 
-def clear_at_signals(scratch: Path, keep: bool) -> None:
-    """Has SIGTERM and SIGINT end this program at once: no scenario is waited for, and nothing stays."""
+def at_signals(clear: Callable[[], None]) -> None:
+    """Has SIGTERM and SIGINT end this program at once: no install nor scenario is waited for, and nothing stays."""
 
     def end(number: int, _frame: object) -> None:
-        clear(scratch, keep)
+        clear()
         sys.stdout.flush()
         os._exit(128 + number)
 

@@ -90,6 +90,12 @@ class TheAgents(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(entry.version, agents()[name].version)
 
+    def test_the_record_holds_no_cell_that_is_none_any_more(self) -> None:
+        for name, entry in matrix.load().items():
+            for user, cells in entry.users.items():
+                with self.subTest(name, user=user):
+                    self.assertEqual((user in matrix.USERS, cells.keys() - set(CELLS)), (True, set()))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -20,6 +20,7 @@ import run
 from cells import no
 from matrix import Entry
 from processes import processes
+from world import until
 
 SECONDS = 30
 BUSY = """
@@ -29,13 +30,25 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import run
 scratch = Path(sys.argv[2])
-run.clear_at_signals(scratch, False)
+run.at_signals(lambda: run.clear(scratch, False))
 with ThreadPoolExecutor(1) as pool:
     child = subprocess.Popen(["sleep", "60"], env={"HOME": str(scratch)})
     waits = pool.submit(child.wait)
     print("begun", flush=True)
     waits.result()
     pool.submit(subprocess.run, ["sleep", "60"]).result()
+"""
+
+
+INSTALLING = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import run, running
+run.at_signals(running.end_all)
+with ThreadPoolExecutor(1) as pool:
+    pool.submit(running.run, ["sh", "-c", "echo > begun; sleep 60 & sleep 60"], Path(sys.argv[2]), {"HOME": sys.argv[2]}, 60).result()
 """
 
 
@@ -70,6 +83,14 @@ class TheEnd(unittest.TestCase):
                 self.assertEqual(busy.wait(SECONDS), status)
             self.assertFalse(scratch.exists())
             self.assertEqual(processes(f"HOME={scratch}"), [])
+
+    def test_a_signal_ends_installs_too(self) -> None:
+        scratch = self.scratch()
+        installing = subprocess.Popen([sys.executable, "-c", INSTALLING, str(HERE), str(scratch)])
+        until((scratch / "begun").exists, SECONDS, "the install did not begin")
+        installing.terminate()
+        self.assertEqual(installing.wait(SECONDS), 143)
+        until(lambda: not processes(f"HOME={scratch}"), SECONDS, "the install did not end")
 
     def test_what_is_kept_is_kept_without_its_processes(self) -> None:
         scratch = self.scratch()
