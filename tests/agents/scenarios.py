@@ -19,11 +19,12 @@ from cells import Cell, Failed, no
 from checks import OUTCOMES, Found, ended_as, patience, require
 from model import Answer, Fail, Hang, Shell, marker
 from processes import commands
-from world import CLIENT_SECONDS, Daemon, Harness, World, finish, until
+from world import CLIENT_SECONDS, NAP, Daemon, Harness, World, finish, until
 
 STOP_SECONDS = 5.0
 HANG_SLACK = 4.0
 TOOL_SECONDS = 20.0
+WRITING_SECONDS = 3.0
 WORD = "the-answer-of-the-model"
 
 
@@ -242,6 +243,19 @@ def in_tool(world: World, daemon: Daemon, name: str) -> InTool:
     return InTool(harness, tag, mark, started)
 
 
+def written(world: World, tool: InTool, cell: str) -> None:
+    """Gives an agent the time to write down the call that it is in: some do so a moment after they began it.
+
+    Not where it is known not to write it before the tools have ended; and what is not written in time shows in the cell.
+    """
+    if cell in world.agent.known:
+        return
+    run = tool.harness.state()["run"]
+    end = time.monotonic() + WRITING_SECONDS
+    while not tool.harness.usage(run).get("calls") and time.monotonic() < end:
+        time.sleep(NAP)
+
+
 def stop(world: World, found: Found) -> None:
     """`stop` during a tool call."""
     tool = in_tool(world, world.main, "stop")
@@ -259,6 +273,7 @@ def killed(world: World, found: Found) -> None:
     """The agent is killed during a tool call."""
     tool = in_tool(world, world.main, "killed")
     pid = tool.harness.state()["pid"]
+    written(world, tool, "usage.killed")
     begun = time.monotonic()
     os.kill(pid, signal.SIGKILL)
     run = tool.harness.ended(tool.started, patience(world, "outcome.killed"))
@@ -277,6 +292,7 @@ def daemon_killed(world: World, found: Found) -> None:
     daemon = Daemon(world, world.root / world.tag("daemon"))
     try:
         tool = in_tool(world, daemon, "daemon")
+        written(world, tool, "usage.daemon_killed")
         daemon.kill()
         finish(tool.started, CLIENT_SECONDS, "`harnessd start` did not end")
         daemon.restart()
