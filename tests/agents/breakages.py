@@ -192,8 +192,6 @@ OWN: Mapping[str, Sequence[Breakage]] = {
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--system", "{session}"]}}),
     ),
     "opencode": (
-        Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"json_env": {NOTHING: {"paths": ["{private}"]}}}}),
-        Breakage("copies are not hidden", ("skills.merged",), {"skills": {"env": {NOTHING: "1"}, "hide": {"json_env": {NOTHING: {"skill": "{hidden}"}}}}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--title", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["-s", "{session}"]}}),
     ),
