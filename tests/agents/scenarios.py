@@ -105,7 +105,7 @@ def tool(world: World, found: Found) -> None:
     target = world.main.ask("skills", harness.name).get("target")
     script = f"{target}/{skillset.SCRIPTED}/scripts/say"
     flag = world.root / "flags" / tag
-    world.model.script(tag, [Shell(f"{quote(script)}; echo done > {quote(str(flag))}"), Answer(WORD)])
+    world.model.script(tag, [Shell(f"{quote(script)} | tee {quote(str(flag))}"), Answer(WORD)])
     projected = None if target is None else workdir.resolve() / target
     before = [skillset.homes_listing(world), skillset.listing(workdir, projected)]
     run = harness.run()
@@ -123,8 +123,8 @@ def tool(world: World, found: Found) -> None:
         for place, old, new in zip(("the home's skills", "the project"), before, after):
             require(old == new, f"{place} changed", skillset.changed(old, new))
     with found("skills.script"):
-        results = checks.strings([exchange.body for exchange in checks.turns(world.served(tag))[1:]])
-        require(any(skillset.OUTPUT in text for text in results), "the script did not run")
+        # Not by the tool's result: Qwen Code now and then shows nothing of a command that ends at once.
+        require(flag.exists() and skillset.OUTPUT in flag.read_text(encoding="utf-8"), "the script did not run")
     with found("usage.tool"):
         checks.usage_equals(world, harness, run, tag, 2)
     for cell, option in {"usage.resume": "--resume", "usage.fork": "--fork"}.items():
