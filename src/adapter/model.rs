@@ -351,7 +351,7 @@ pub(super) struct Report {
     /// Arguments that ask for machine-readable output.
     #[serde(default)]
     pub(super) args: Vec<String>,
-    /// One of `claude-code`, `codex`, `copilot`, `gemini`, `grok`, `hermes`, `kimi`, `opencode`, `pi`, `qwen` and `vibe`.
+    /// One of `claude-code`, `codex`, `copilot`, `gemini`, `goose`, `grok`, `hermes`, `kimi`, `opencode`, `pi`, `qwen` and `vibe`.
     #[serde(default)]
     pub(super) format: String,
 }

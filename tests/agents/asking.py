@@ -36,7 +36,7 @@ def asked(dialect: str, *texts: str, results: int = 0, tools: bool = True, strea
             said += [{"role": "tool", "tool_call_id": "c", "content": marker("no")}] * results
             functions = [{"name": "bash", "parameters": SCHEMA}, {"name": "Task"}]
             offered = [{"type": "function", "function": function} for function in functions]
-            body = {"messages": said}
+            body = {"messages": said, **({"stream_options": {"include_usage": True}} if stream else {})}
         case _:
             contents: list[object] = [{"role": "user", "parts": [{"text": text}]} for text in texts]
             contents += [{"role": "user", "parts": [{"functionResponse": {"name": "x", "response": {"output": marker("no")}}}]}] * results

@@ -78,11 +78,27 @@ def write_home(world: World, run: Mapping, leave: Callable[[str], None]) -> None
     (root / "left-here.md").write_text("left here\n", encoding="utf-8")
 
 
+def write_project(world: World, run: Mapping, leave: Callable[[str], None]) -> None:
+    """Writes into the working directory of the scenario that looks."""
+    (world.root / "work" / "tool" / "left-here.md").write_text("left here\n", encoding="utf-8")
+
+
+def filtered(command: str) -> str:
+    """Has what comes on standard input go through `command`; `/dev/null` is left alone."""
+    return f"[ -c /dev/stdin ] || exec < <({command})"
+
+
 def everywhere() -> list[Breakage]:
     """What can be broken whatever the agent."""
     return [
-        Breakage("a word of the prompt is changed", ("argv.plain",), wrapper='args=("${args[@]/Say a word/Say the word}")'),
-        Breakage("the prompt's newlines are lost", ("argv.quotes",), wrapper="args=(\"${args[@]//$'\\n'/ }\")"),
+        Breakage(
+            "a word of the prompt is changed", ("argv.plain",),
+            wrapper='args=("${args[@]/Say a word/Say the word}")\n' + filtered("sed 's/Say a word/Say the word/'"),
+        ),
+        Breakage(
+            "the prompt's newlines are lost", ("argv.quotes",),
+            wrapper="args=(\"${args[@]//$'\\n'/ }\")\n" + filtered("tr '\\n' ' '"),
+        ),
         Breakage(
             "the prompt ends after 128 KiB", ("argv.large",),
             wrapper='[ -p /dev/stdin ] || [ -f /dev/stdin ] || [ -S /dev/stdin ] && head -c 131072 | "$program" "${args[@]}" && exit',
@@ -92,7 +108,7 @@ def everywhere() -> list[Breakage]:
             wrapper='find -L "$root/world/main/state/skills" "$PWD" -path "*/scripts/say" -exec chmod a-x {} + 2>/dev/null',
         ),
         Breakage("a process is left", ENDS, after=leave_process),
-        Breakage("a file is written into the home", ("skills.untouched",), after=write_home),
+        Breakage("a file is written into the project", ("skills.untouched",), after=write_project),
         Breakage("a record of the server is dropped", (*USAGES, "session.two"), spoil=without_record),
         Breakage("an answer had a token more", (*USAGES, "session.two"), spoil=one_token_more),
         Breakage(
@@ -107,9 +123,15 @@ def by_adapter(agent: Agent) -> list[Breakage]:
     oneshot: Mapping = agent.adapter["oneshot"]
     nowhere = {"args": [], "env": {NOTHING: "{value}"}}
     found = [Breakage("the model is not passed on", ("argv.model",), {"oneshot": {"model": nowhere}})]
+    if agent.adapter.get("skills", {}).get("roots"):
+        found.append(Breakage("a file is written into the home", ("skills.untouched",), after=write_home))
+    dash = ("argv.dash", "session.dotted")
     if "argument" in oneshot:
         argument = {"oneshot": {"argument": bare(oneshot["argument"])}}
-        found.append(Breakage("no dashes before the prompt", ("argv.dash", "session.dotted"), argument))
+        found.append(Breakage("no dashes before the prompt", dash, argument))
+    else:
+        forms = {"argument": [*oneshot["stdin"], "{prompt}"], "stdin": []}
+        found.append(Breakage("the prompt is an argument", dash, {"oneshot": forms}))
     if "max_turns" in oneshot:
         cells = ("argv.max_turns", "outcome.max_turns")
         found.append(Breakage("the limit of turns is not passed on", cells, {"oneshot": {"max_turns": nowhere}}))
@@ -168,14 +190,8 @@ OWN: Mapping[str, Sequence[Breakage]] = {
         Breakage("the session's id is not chosen", ("session.plain", "session.two"), {"oneshot": {"session_id": []}}),
         Breakage("a tool is not allowed", ("argv.auto_accept", "skills.script"), {"approval": {"env": {"GOOSE_MODE": "chat"}}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--system", "{session}"]}}),
-        Breakage(
-            "it is not told to be quiet", ("argv.quiet",),
-            {"oneshot": {"argument": ["run", "{options}", "--text={prompt}"]}},
-        ),
     ),
     "opencode": (
-        Breakage("the skills are not passed on", ("skills.merged",), {"skills": {"json_env": {NOTHING: {"paths": ["{private}"]}}}}),
-        Breakage("copies are not hidden", ("skills.merged",), {"skills": {"env": {NOTHING: "1"}, "hide": {"json_env": {NOTHING: {"skill": "{hidden}"}}}}}),
         Breakage("a resume begins anew", ("usage.resume",), {"oneshot": {"resume": ["--title", "{session}"]}}),
         Breakage("a fork is a resume", ("usage.fork",), {"oneshot": {"fork": ["-s", "{session}"]}}),
     ),

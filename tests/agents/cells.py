@@ -54,6 +54,10 @@ YES, NO, NA = "yes", "no", "na"
 SIGNS = {YES: "✓", NO: "✗", NA: "n/a"}
 
 
+BROKEN = ("the suite broke", "the scenario did not come to it", "the daemon", "`harnessd reload` failed")
+"""How the reasons begin that say nothing of an agent."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """What was found. `reason` says why it is no ✓, or is a note on one; `detail` is what was measured, which may be
@@ -62,6 +66,11 @@ class Cell:
     state: str
     reason: str = ""
     detail: str = field(default="", compare=False)
+
+    @property
+    def broken(self) -> bool:
+        """Whether it was the suite or its daemon that failed, so that nothing is known of the agent."""
+        return self.state == NO and (self.detail or self.reason).startswith(BROKEN)
 
     def __str__(self) -> str:
         return SIGNS[self.state] + (f" {self.reason}" if self.reason else "")

@@ -40,16 +40,18 @@ class Found:
 
     @contextmanager
     def __call__(self, cell: str) -> Iterator[None]:
-        """Fills `cell` by whether the check in the block holds."""
+        """Fills `cell` by whether the check in the block holds, unless it is filled already."""
         agent = self.world.agent
-        if cell in agent.na:
-            self.cells[cell] = na(agent.na[cell])
         try:
             yield
         except Failed as failed:
-            self.cells.setdefault(cell, no(agent.known.get(cell, failed.reason), detail(failed)))
+            said = detail(failed)
+            self.cells.setdefault(cell, no(agent.reason(cell, failed.reason, said), said))
         else:
-            self.cells.setdefault(cell, yes(agent.notes.get(cell, "")))
+            holds = yes(agent.notes.get(cell, ""))
+            if cell in agent.fickle:
+                holds = no(agent.known[cell].why, "this time the check held")
+            self.cells.setdefault(cell, holds)
 
     def applies(self, *cells: str) -> bool:
         """Whether any of these cells applies to the agent; those that do not are filled."""
@@ -60,7 +62,7 @@ class Found:
 
 
 def detail(failed: Failed) -> str:
-    """What was measured, with the check's own words where a known reason takes their place."""
+    """All that the check said: its reason, and what it measured."""
     return f"{failed.reason}: {failed.detail}" if failed.detail else failed.reason
 
 
@@ -126,8 +128,19 @@ def outcome_is(world: World, run: Mapping, cell: str, usual: tuple[str, ...]) ->
 
 def took(run: Mapping) -> float:
     """The seconds of a run."""
-    begun, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "ended_at"))
-    return (ended - begun).total_seconds()
+    return moment(run["ended_at"]) - moment(run["started_at"])
+
+
+def moment(stated: str) -> float:
+    """A time that harnessd states, in seconds since 1970."""
+    return datetime.fromisoformat(stated).timestamp()
+
+
+def at_once(runs: Iterable[Mapping]) -> None:
+    """There was a time at which all of them ran."""
+    runs = list(runs)
+    begun, ended = max(moment(run["started_at"]) for run in runs), min(moment(run["ended_at"]) for run in runs)
+    require(begun < ended, "the runs were not at once", f"{begun - ended:.1f} s between them")
 
 
 def in_time(seconds: float, patience: float) -> None:

@@ -67,6 +67,11 @@ def pypi(name: str, oldest: tuple[int, int] = (3, 11), newest: tuple[int, int] =
     return Package("pypi", name, python=(oldest, newest))
 
 
+def machine() -> str:
+    """This machine's kind as packages of npm name it."""
+    return {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+
+
 @dataclass(frozen=True)
 class Installed:
     """An agent that is there and states the wanted version.
@@ -164,10 +169,9 @@ def install(
 
 def install_node(cache: Path) -> Path | Absent:
     """The directory of our own `node`."""
-    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine())
-    if machine is None:
-        return Absent(f"no package of npm has it for {platform.machine()}")
-    name = f"node-linux-{machine}"
+    if machine() not in ("x64", "arm64"):
+        return Absent(f"no package of npm has it for {machine()}")
+    name = f"node-linux-{machine()}"
     made = _have(cache, f"node@{NODE}", npm(name), NODE, ())
     if isinstance(made, Absent):
         return made
@@ -205,9 +209,12 @@ def _have(cache: Path, name: str, package: Package, version: str, path: tuple[Pa
         return Absent(f"the cache {cache} cannot be written: {error.strerror}")
     try:
         fetch = _fetch_npm if package.registry == "npm" else _fetch_pypi
+        home = scratch / "home"
+        home.mkdir()
         fault = fetch(scratch, directory, package, version, path)
         if fault is not None:
             return fault
+        shutil.rmtree(home)
         scratch.rename(directory)
     except OSError as error:
         # Another run was first: its install is as good as this one.
@@ -224,6 +231,16 @@ def _sweep(cache: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
+def _away_from_home(home: Path) -> dict[str, str]:
+    """What a package manager inherits: a home that goes when it has ended, since scripts of packages write there
+    (Grok Build's puts its program below `~/.grok`), and its settings for the registry from the real one."""
+    kept = {key: value for key, value in os.environ.items() if not key.endswith(("_HOME", "_CONFIG_DIR"))}
+    for key, settings in {"npm_config_userconfig": ".npmrc", "PIP_CONFIG_FILE": ".config/pip/pip.conf"}.items():
+        if (stated := Path.home() / settings).is_file():
+            kept.setdefault(key, str(stated))
+    return {**kept, "HOME": str(home)}
+
+
 def _fetch_npm(
     scratch: Path, _directory: Path, package: Package, version: str, path: tuple[Path, ...]
 ) -> Absent | None:
@@ -232,7 +249,8 @@ def _fetch_npm(
     wanted = f"{package.name}@{version}"
     options = ["--no-audit", "--no-fund", "--no-update-notifier", "--save-exact", "--loglevel=error"]
     bounds = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=120000"]
-    environment = {**os.environ, "PATH": os.pathsep.join([*(str(entry) for entry in path), os.environ["PATH"]])}
+    found = os.pathsep.join([*(str(entry) for entry in path), os.environ["PATH"]])
+    environment = {**_away_from_home(scratch / "home"), "PATH": found}
     (scratch / "package.json").write_text('{"private": true}\n')
     command = ["npm", "install", "--prefix", str(scratch), *options, *bounds, wanted]
     return _fault("npm", "the npm registry", wanted, version, run(command, scratch, environment, INSTALL_SECONDS))
@@ -246,14 +264,14 @@ def _fetch_pypi(
     if python is None:
         dotted = [".".join(map(str, each)) for each in (oldest, newest)]
         return Absent(f"needs Python {dotted[0]} or newer (to {dotted[1]}) with `venv`, and this machine has none")
-    environment = {**os.environ}
-    made = run([str(python), "-m", "venv", str(scratch)], scratch, environment, INSTALL_SECONDS)
+    # A shim of pyenv looks for its versions in the real home.
+    made = run([str(python), "-m", "venv", str(scratch)], scratch, {**os.environ}, INSTALL_SECONDS)
     if made.status != 0:
         return Absent(f"`{python.name} -m venv` {made.told()}")
     wanted = f"{package.name}=={version}"
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--retries=1", "--timeout=30"]
     command = [str(scratch / "bin" / "python"), "-m", "pip", "install", *options, wanted]
-    fault = _fault("pip", "PyPI", wanted, version, run(command, scratch, environment, INSTALL_SECONDS))
+    fault = _fault("pip", "PyPI", wanted, version, run(command, scratch, _away_from_home(scratch / "home"), INSTALL_SECONDS))
     if fault is None:
         move_venv(scratch, directory)
     return fault

@@ -37,6 +37,14 @@ class Entry:
         return found[first], None if alike else first
 
 
+    def broken(self) -> list[str]:
+        """A line for each cell that says nothing of the agent."""
+        return [
+            f"{user}, {name}: {cell.detail or cell.reason}"
+            for user, cells in self.users.items() for name, cell in cells.items() if cell.broken
+        ]
+
+
 Record = dict[str, Entry]
 
 

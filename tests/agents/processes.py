@@ -1,9 +1,11 @@
-"""Which processes are alive that belong to a run."""
+"""Which processes are alive that belong to a run or to a world, and their end."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -17,6 +19,13 @@ def commands(mark: str) -> list[int]:
     """The processes that carry `mark` as an argument of its own."""
     needle = mark.encode()
     return [pid for pid in _pids() if needle in _read(pid, "cmdline").split(b"\0")]
+
+
+def kill(mark: str) -> None:
+    """Kills the processes that `processes` answers."""
+    for pid in processes(mark):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _pids() -> Iterable[int]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,18 +22,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import install
 import matrix
+import running
 import sandbox
 from agents import Agent, agents
 from cells import NO, Cell, Failed
 from install import Absent, Installed
 from matrix import Entry, Record
 from model import Model
+from processes import kill
 from sandbox import User
 from scenarios import SCENARIOS, Scenario, play, scenario_of, start_alone
 from world import World
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SIDE_BY_SIDE = 4
+CLEARINGS = 50
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,15 @@ class Tried:
         self.worlds: dict[str, World] = {}
         self.lacks: list[str] = []
         self.setting = setting
+        try:
+            self._begin(agent, installed)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, agent: Agent, installed: Installed) -> None:
+        """A world for each user who can start the agent."""
+        setting = self.setting
         for user in setting.users:
             closed = sandbox.closed_to(user, installed.program, (*installed.path, *installed.needs))
             if closed is not None:
@@ -175,14 +188,19 @@ def measure(
 
 
 def judge(chosen: argparse.Namespace, measured: Record, broken: Sequence[str]) -> int:
-    """Compares with the record, or writes it; the exit status. What is broken is of harnessd, not of an agent."""
+    """Compares with the record, or writes it, but of no agent of which a cell says that the suite broke; the exit status.
+
+    What is broken is of harnessd or the suite, not of an agent.
+    """
     record = matrix.load()
     if chosen.json is not None:
         matrix.save(measured, chosen.json)
+    sound = {name: entry for name, entry in measured.items() if not entry.broken()}
+    broken = [*broken, *(f"{name}, {line}" for name, entry in measured.items() for line in entry.broken())]
     for line in broken:
         print(f"broken: {line}")
     if chosen.bless:
-        matrix.bless(record, measured)
+        matrix.bless(record, sound)
         return 1 if broken else 0
     differ = matrix.differences(record, measured)
     if matrix.document_is_stale(record):
@@ -201,6 +219,7 @@ def main() -> int:
     wanted = chosen_agents(chosen)
     chosen.harnessd = chosen.harnessd.resolve()
     if entered is None:
+        at_signals(running.end_all)
         had = install_all(wanted, chosen.cache.resolve())
         carried = {name: install.to_json(found) for name, found in had.items()}
         entered = sandbox.enter([str(Path(__file__).resolve()), *sys.argv[1:]], carried)
@@ -210,14 +229,37 @@ def main() -> int:
     begun = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix="agents."))
     scratch.chmod(0o755)
+    at_signals(lambda: clear(scratch, chosen.keep))
     try:
         return inside(chosen, wanted, had, entered, scratch)
     finally:
-        if chosen.keep:
-            print(f"kept: {scratch}")
-        else:
-            shutil.rmtree(scratch, ignore_errors=True)
+        clear(scratch, chosen.keep)
         print(f"{time.monotonic() - begun:.1f} s")
+
+
+def clear(scratch: Path, keep: bool) -> None:
+    """Ends the processes that have their home below `scratch`, and removes it."""
+    for _ in range(CLEARINGS):
+        kill(str(scratch))
+        if keep:
+            print(f"kept: {scratch}")
+            return
+        # What is still under way may put something there.
+        shutil.rmtree(scratch, ignore_errors=True)
+        if not scratch.exists():
+            return
+
+
+def at_signals(clear: Callable[[], None]) -> None:
+    """Has SIGTERM and SIGINT end this program at once: no install nor scenario is waited for, and nothing stays."""
+
+    def end(number: int, _frame: object) -> None:
+        clear()
+        sys.stdout.flush()
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
 
 
 def inside(
@@ -235,6 +277,8 @@ def inside(
         lacks += sandbox.expose([*needs, chosen.harnessd])
     for line in lacks:
         print(line)
+    if not users:
+        return 0
     harnessd = scratch / "harnessd"
     shutil.copy(chosen.harnessd, harnessd)
     harnessd.chmod(0o755)

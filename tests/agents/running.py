@@ -6,8 +6,13 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+
+_under_way: set[int] = set()
+"""The sessions of the programs that run now."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,23 @@ def run(command: list[str], directory: Path, environment: Mapping[str, str], sec
         )
     except OSError as error:
         return Ended(None, "", f"could not be started: {error.strerror}")
+    _under_way.add(child.pid)
     try:
         output, _ = child.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         output, _ = child.communicate()
         return Ended(None, output, f"did not end within {seconds} s")
+    finally:
+        _under_way.discard(child.pid)
     return Ended(child.returncode, output)
+
+
+def end_all() -> None:
+    """Kills what still runs, for a program that is about to end itself."""
+    for session in list(_under_way):
+        with suppress(ProcessLookupError):
+            os.killpg(session, signal.SIGKILL)
 
 
 def short(text: str) -> str:

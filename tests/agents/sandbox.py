@@ -29,6 +29,7 @@ CARRIED = "HARNESSD_AGENTS_INSIDE"
 
 NOBODY = "nobody"
 OUTER_SECONDS = 20
+CLEAR_SECONDS = 20
 WITHOUT = "agents may reach the network, and what they leave stays"
 
 
@@ -96,7 +97,7 @@ def flags(namespaces: Iterable[str]) -> list[str]:
         "user": ["--user", "--map-current-user", "--keep-caps"],
         "net": ["--net"],
         "mount": ["--mount", "--propagation", "private"],
-        "pid": ["--pid", "--fork", "--kill-child", "--mount-proc"],
+        "pid": ["--pid", "--fork", "--kill-child=TERM", "--mount-proc"],
     }
     return [option for kind in options if kind in set(namespaces) for option in options[kind]]
 
@@ -156,12 +157,21 @@ def drop_ambient_capabilities() -> None:
 
 
 def _be_first_process() -> None:
-    """Goes on in a child, and here stays as the one who reaps what processes leave; ends as the child does."""
+    """Goes on in a child, and here stays as the one who reaps what processes leave; ends as the child does.
+
+    A signal that ends it, or the end of `unshare` outside, lets the child clear up, within a time.
+    """
     child = os.fork()
     if child == 0:
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda number, _frame: os.kill(child, number))
+
+    def end(number: int, _frame: object) -> None:
+        os.kill(child, number)
+        signal.alarm(CLEAR_SECONDS)
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGALRM, lambda _number, _frame: os.kill(child, signal.SIGKILL))
     while True:
         ended, status = os.wait()
         if ended == child:

@@ -19,11 +19,12 @@ from cells import Cell, Failed, no
 from checks import OUTCOMES, Found, ended_as, patience, require
 from model import Answer, Fail, Hang, Shell, marker
 from processes import commands
-from world import CLIENT_SECONDS, Daemon, Harness, World, finish, until
+from world import CLIENT_SECONDS, NAP, Daemon, Harness, World, finish, until
 
 STOP_SECONDS = 5.0
 HANG_SLACK = 4.0
 TOOL_SECONDS = 20.0
+WRITING_SECONDS = 3.0
 WORD = "the-answer-of-the-model"
 
 
@@ -42,15 +43,16 @@ def play(world: World, scenario: Scenario) -> dict[str, Cell]:
     found = Found(world)
     if not found.applies(*scenario.cells):
         return found.cells
-    reason, detail, known = "the scenario did not come to it", "", {}
+    broke = Failed("the scenario did not come to it")
     try:
         scenario.run(world, found)
     except Failed as failed:
-        reason, detail, known = failed.reason, failed.detail, world.agent.known
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        reason, detail = f"the suite broke: {type(error).__name__}", str(error)
+        broke = failed
+    except Exception as error:  # Whatever it is, it is told in the cells, and the others go on.
+        broke = Failed(f"the suite broke: {type(error).__name__}", str(error))
+    said = checks.detail(broke)
     for cell in scenario.cells:
-        found.cells.setdefault(cell, no(known.get(cell, reason), f"{reason}: {detail}"))
+        found.cells.setdefault(cell, no(world.agent.reason(cell, broke.reason, said), said))
     return found.cells
 
 
@@ -136,7 +138,11 @@ def go_on(world: World, harness: Harness, before: str, option: str) -> None:
     tag = world.tag(option.strip("-"))
     world.model.script(tag, [Shell("true"), Answer(WORD)])
     harness.say(f"Go on. {marker(tag)}")
-    old = checks.sessions(harness.last())
+    former = harness.last()
+    old = checks.sessions(former)
+    if world.agent.whole_seconds:
+        ended = int(checks.moment(former["ended_at"]))
+        until(lambda: int(time.time()) > ended, CLIENT_SECONDS, "the second in which the run ended did not pass")
     run = harness.run(option)
     require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
     history = list(checks.strings(checks.first_turn(world, tag).body))
@@ -237,6 +243,19 @@ def in_tool(world: World, daemon: Daemon, name: str) -> InTool:
     return InTool(harness, tag, mark, started)
 
 
+def written(world: World, tool: InTool, cell: str) -> None:
+    """Gives an agent the time to write down the call that it is in: some do so a moment after they began it.
+
+    Not where it is known not to write it before the tools have ended; and what is not written in time shows in the cell.
+    """
+    if cell in world.agent.known:
+        return
+    run = tool.harness.state()["run"]
+    end = time.monotonic() + WRITING_SECONDS
+    while not tool.harness.usage(run).get("calls") and time.monotonic() < end:
+        time.sleep(NAP)
+
+
 def stop(world: World, found: Found) -> None:
     """`stop` during a tool call."""
     tool = in_tool(world, world.main, "stop")
@@ -247,13 +266,14 @@ def stop(world: World, found: Found) -> None:
     with found("outcome.stop"):
         checks.nothing_left(run, tool.mark)
         checks.outcome_is(world, run, "outcome.stop", OUTCOMES["outcome.stop"])
-        checks.in_time(seconds, world.agent.patience.get("outcome.stop", STOP_SECONDS))
+        checks.in_time(seconds, STOP_SECONDS)
 
 
 def killed(world: World, found: Found) -> None:
     """The agent is killed during a tool call."""
     tool = in_tool(world, world.main, "killed")
     pid = tool.harness.state()["pid"]
+    written(world, tool, "usage.killed")
     begun = time.monotonic()
     os.kill(pid, signal.SIGKILL)
     run = tool.harness.ended(tool.started, patience(world, "outcome.killed"))
@@ -262,7 +282,7 @@ def killed(world: World, found: Found) -> None:
         checks.outcome_is(world, run, "outcome.killed", OUTCOMES["outcome.killed"])
         require(run.get("signal") == "SIGKILL", "the run was not recorded as killed by SIGKILL", run.get("cause"))
         checks.nothing_left(run, tool.mark)
-        checks.in_time(seconds, world.agent.patience.get("outcome.killed", STOP_SECONDS))
+        checks.in_time(seconds, STOP_SECONDS)
     with found("usage.killed"):
         checks.usage_equals(world, tool.harness, run, tool.tag, 1)
 
@@ -272,6 +292,7 @@ def daemon_killed(world: World, found: Found) -> None:
     daemon = Daemon(world, world.root / world.tag("daemon"))
     try:
         tool = in_tool(world, daemon, "daemon")
+        written(world, tool, "usage.daemon_killed")
         daemon.kill()
         finish(tool.started, CLIENT_SECONDS, "`harnessd start` did not end")
         daemon.restart()
@@ -300,6 +321,7 @@ def two(world: World, found: Found) -> None:
             require(run["outcome"] == "ok", f"the outcome was `{run['outcome']}`", run.get("cause"))
             checks.exact(run)
             checks.usage_equals(world, pair[name], run, tags[name], 2, written_alone=True)
+        checks.at_once(runs.values())
 
 
 LARGE = 200 * 1024

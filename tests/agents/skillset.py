@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from world import World
+from world import World, everything
 
 EVERYWHERE = "zq-everywhere"
 SCRIPTED = "zq-shared"
@@ -83,15 +83,15 @@ def homes_listing(world: World) -> dict[str, str]:
     """What lies in the user's own skill roots. Agents put what they bring with them into hidden directories there."""
     found = {}
     for root in home_roots(world):
-        below = listing(world.home / root)
-        found |= {f"{root}/{name}": kind for name, kind in below.items() if not name.startswith(".")}
+        found |= {f"{root}/{name}": kind for name, kind in listing(world.home / root, hidden=False).items()}
     return found
 
 
-def listing(top: Path, apart_from: Path | None = None) -> dict[str, str]:
-    """What lies below `top`, with a hash of each file's contents; `apart_from` and the way to it do not count."""
+def listing(top: Path, apart_from: Path | None = None, hidden: bool = True) -> dict[str, str]:
+    """What lies below `top`, with a hash of each file's contents; `apart_from` and the way to it do not count, and
+    without `hidden` nothing that begins with a dot right there, which other runs may be at work on."""
     found = {}
-    for path in sorted(top.rglob("*")):
+    for path in everything(top, hidden):
         if apart_from is not None and (path.is_relative_to(apart_from) or apart_from.is_relative_to(path)):
             continue
         kind = "directory"

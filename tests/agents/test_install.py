@@ -83,6 +83,19 @@ class Npm(Case):
         self.assertEqual(self.left(), ["a@1.2.3"])
         self.assertEqual((self.cache / "a@1.2.3").stat().st_mode & 0o777, 0o755)
 
+    def test_scripts_of_a_package_get_a_home_that_goes_and_npm_its_settings(self) -> None:
+        real = self.bin.parent / "real"
+        real.mkdir()
+        (real / ".npmrc").write_text("fund=false\n")
+        self.tool("npm", f'echo "home $HOME of ${{GROK_HOME-none}} by $npm_config_userconfig" >> "{self.calls}"\n'
+                  f'mkdir "$HOME/.agent"{states("1.2.3")}')
+        with mock.patch.dict(os.environ, {"HOME": str(real), "GROK_HOME": str(real / ".grok")}):
+            found = self.install()
+        assert isinstance(found, Installed), found
+        self.assertRegex(self.called()[-1], rf"^home {self.cache}/\.a@1\.2\.3\.\w+/home of none by {real}/\.npmrc$")
+        self.assertEqual(sorted(os.listdir(real)), [".npmrc"])
+        self.assertEqual(sorted(os.listdir(found.directory)), ["node_modules", "package.json"])
+
     def test_without_npm_the_agent_is_absent(self) -> None:
         self.assertEqual(self.install(), Absent("there is no npm on PATH"))
         self.assertEqual(self.left(), [])

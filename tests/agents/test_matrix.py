@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import matrix
-from agents import agents
+from agents import Known, agents
 from cells import CELLS, na, no, yes
 from matrix import Entry
 
@@ -82,11 +82,19 @@ class TheAgents(unittest.TestCase):
                 self.assertRegex(agent.version, r"^\d+\.\d+")
                 named = {*agent.na, *agent.known, *agent.notes, *agent.patience, *agent.accepts}
                 self.assertEqual(named - set(CELLS), set())
+                self.assertEqual(agent.fickle - agent.known.keys(), set())
+                self.assertTrue(all(isinstance(known, Known) for known in agent.known.values()))
 
     def test_the_record_is_of_the_versions_that_the_adapters_name(self) -> None:
         for name, entry in matrix.load().items():
             with self.subTest(name):
                 self.assertEqual(entry.version, agents()[name].version)
+
+    def test_the_record_holds_no_cell_that_is_none_any_more(self) -> None:
+        for name, entry in matrix.load().items():
+            for user, cells in entry.users.items():
+                with self.subTest(name, user=user):
+                    self.assertEqual((user in matrix.USERS, cells.keys() - set(CELLS)), (True, set()))
 
 
 if __name__ == "__main__":

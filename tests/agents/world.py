@@ -10,12 +10,12 @@ import itertools
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -42,6 +42,15 @@ def until(condition: Callable[[], object], seconds: float, what: str) -> object:
             raise Failed(f"{what} within {seconds:g} s")
         time.sleep(NAP)
     return answer
+
+
+def everything(top: Path, hidden: bool = True) -> Iterator[Path]:
+    """What lies below `top`, where links are not followed; without `hidden`, not what begins with a dot right there."""
+    for place, directories, files in os.walk(top):
+        if not hidden and Path(place) == top:
+            directories[:] = [name for name in directories if not name.startswith(".")]
+            files = [name for name in files if not name.startswith(".")]
+        yield from (Path(place, name) for name in [*directories, *files])
 
 
 def finish(begun: subprocess.Popen[str], seconds: float, what: str) -> subprocess.CompletedProcess[str]:
@@ -111,8 +120,10 @@ class World:
         """Gives `paths`, with all below them, to the user."""
         if os.geteuid() != self.user.uid:
             for path in paths:
-                for below in [path, *path.rglob("*")]:
-                    os.chown(below, self.user.uid, self.user.gid, follow_symlinks=False)
+                for below in [path, *everything(path)]:
+                    # What agents are at work on beside this may be gone.
+                    with suppress(FileNotFoundError):
+                        os.chown(below, self.user.uid, self.user.gid, follow_symlinks=False)
 
     def served(self, tag: str) -> list[Exchange]:
         """What the server served of `tag`."""
@@ -240,13 +251,9 @@ class Daemon:
 
     def kill(self) -> None:
         """Kills it, and nothing of what it runs."""
-        pid = self.pid()
-        os.kill(pid, signal.SIGKILL)
+        # `setpriv` has become it by `exec`.
+        self.process.kill()
         self.process.wait(DAEMON_SECONDS)
-
-    def pid(self) -> int:
-        """Its process; `setpriv` has become it by `exec`."""
-        return self.process.pid
 
     def restart(self) -> None:
         """Another one, after the first has died."""

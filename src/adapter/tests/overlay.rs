@@ -220,7 +220,7 @@ fn a_template_that_would_not_expand_is_refused() {
             &[
                 "m [oneshot.argument] the template lacks the element `{options}`",
                 "m [outcome.args.0] unknown placeholder `{y}` (no placeholder is known here)",
-                "m [outcome.format] no agent's output has the format `claude` (known here: `claude-code`, `codex`, `copilot`, `gemini`, `grok`, `hermes`, `kimi`, `opencode`, `pi`, `qwen`, `vibe`)",
+                "m [outcome.format] no agent's output has the format `claude` (known here: `claude-code`, `codex`, `copilot`, `gemini`, `goose`, `grok`, `hermes`, `kimi`, `opencode`, `pi`, `qwen`, `vibe`)",
             ],
         ),
         (

@@ -38,7 +38,10 @@ fn a_prompt_begins_a_session_of_a_chosen_id() {
         told("grok -s new --output-format streaming-json --single=P", Some("new"))
     );
     // It keeps it beside an id of its own.
-    assert_eq!(once("goose", FRESH), told("goose run -q -n new --text=P", Some("new")));
+    assert_eq!(
+        once("goose", FRESH),
+        told("goose run -q -n new --output-format stream-json --text=P", Some("new"))
+    );
     assert_eq!(once("hermes", FRESH), told("hermes chat -Q --query=P", None));
     let codex = "codex exec --skip-git-repo-check -c analytics.enabled=false --json -- P";
     assert_eq!(once("codex", FRESH), told(codex, None), "it takes none");

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +22,23 @@ if TYPE_CHECKING:
     from model import Call, Exchange, Step
 
 ADAPTERS = Path(__file__).resolve().parents[3] / "src" / "adapter" / "builtin"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A cell that is ✗ for a reason of the agent's own: what the check says then, and why that is so."""
+
+    said: str
+    """A regular expression for all of what the check says, `REASON` or `REASON: WHAT WAS MEASURED`."""
+    why: str
+
+    def explains(self, said: str) -> bool:
+        """Whether it is the reason of what a check said."""
+        return re.fullmatch(self.said, said, re.DOTALL) is not None
+
+
+NOTHING_STATED = r"[a-z, ]+ of `usage` are not what was served: \w+ 0 of \d+(, \w+ 0 of \d+)*"
+"""What the check of a usage cell says where harnessd states nothing at all; for `Known`."""
 
 
 class Agent:
@@ -46,10 +65,13 @@ class Agent:
     na: ClassVar[Mapping[str, str]] = {}
     """Cells that do not apply, each with why: `{"argv.max_turns": "it has no limit of turns"}`. They are not run."""
 
-    known: ClassVar[Mapping[str, str]] = {}
-    """Cells that are ✗ for a reason of the agent's own, each with it. They are run all the same: where the check
-    fails this is the reason in the record (else it is what the check found), and where it holds the cell is ✓, which
-    then differs from the record."""
+    known: ClassVar[Mapping[str, Known]] = {}
+    """Cells that are ✗ for a reason of the agent's own. They are run all the same: where the check says what is
+    expected, `why` is the reason in the record; where it says something else, that is; and where it holds the cell is
+    ✓. The last two differ from the record."""
+
+    fickle: ClassVar[frozenset[str]] = frozenset()
+    """Those of `known` whose check holds at one time and not at another: ✗ either way."""
 
     notes: ClassVar[Mapping[str, str]] = {}
     """What has to be said of a cell even where it is ✓: `{"outcome.500": "with request_max_retries = 1"}`."""
@@ -68,6 +90,10 @@ class Agent:
 
     turns_at_once: ClassVar[bool] = False
     """Whether its transcript states what a turn used in one sum, so that the number of calls cannot be compared."""
+
+    whole_seconds: ClassVar[bool] = False
+    """Whether the times in its transcript are whole seconds. What two runs of one session did in the same second is
+    nobody's then, so the second run begins in another one than that in which the first ended."""
 
     def program(self, directory: Path) -> Path:
         """The file that is started, in the directory that it was installed into: the native program where there is one."""
@@ -112,6 +138,11 @@ class Agent:
         `"it writes its call for a title nowhere"`.
         """
         return None
+
+    def reason(self, cell: str, reason: str, said: str) -> str:
+        """Why the cell is ✗ where its check gave this `reason`, and said in all what `said` holds."""
+        known = self.known.get(cell)
+        return known.why if known is not None and known.explains(said) else reason
 
     @property
     def adapter(self) -> dict[str, object]:

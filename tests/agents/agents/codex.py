@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents import Agent
-from install import npm
+from install import machine, npm
 
 if TYPE_CHECKING:
     from model import Call, Step
@@ -43,8 +43,7 @@ class Codex(Agent):
     }
 
     def program(self, directory: Path) -> Path:
-        machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-        vendor = directory / "node_modules" / "@openai" / f"codex-linux-{machine}" / "vendor"
+        vendor = directory / "node_modules" / "@openai" / f"codex-linux-{machine()}" / "vendor"
         return vendor / f"{platform.machine()}-unknown-linux-musl" / "bin" / "codex"
 
     def prepare(self, home: Path, url: str) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents import Agent
+from agents import NOTHING_STATED, Agent, Known
 from install import npm
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ max_retries = 1
 [features]
 turn_transient_retry = false
 """
+
+UNENDED = Known(NOTHING_STATED, "it writes what a turn used when the turn is over, and this one never was")
 
 MODEL = """
 [model.{model}]
@@ -40,9 +42,12 @@ class Grok(Agent):
     fast = True
     turns_at_once = True
     known = {
-        "argv.large": "of a prompt above 97 KB it sends the beginning and the end, and names the model a file with all of it",
-        "usage.killed": "it writes what a turn used when the turn is over, and this one never was",
-        "usage.daemon_killed": "it writes what a turn used when the turn is over, and this one never was",
+        "argv.large": Known(
+            r"the model did not get the prompt byte for byte: .*\[\[run:[\w.-]+\]\]\\n0123456789abcde\\n.*",
+            "of a prompt above 97 KB it sends the beginning and the end, and names the model a file with all of it",
+        ),
+        "usage.killed": UNENDED,
+        "usage.daemon_killed": UNENDED,
     }
     notes = {
         **{cell: "its calls are stated in one sum, so their number is not compared" for cell in ("usage.resume", "usage.fork")},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from agents import Agent
+from agents import Agent, Known
 from cells import CELLS
 from install import pypi
 from model import Call
@@ -22,6 +22,10 @@ agent:
 security:
   tirith_enabled: false
 """
+INFERRED = Known(
+    "its session is `inferred`: .*|no session is credited to the run",
+    "it names its session in its text alone, amid the model's words, so that it is inferred, or not told where two run",
+)
 
 
 class Hermes(Agent):
@@ -39,9 +43,16 @@ class Hermes(Agent):
     starts = 30
     turns_at_once = True
     patience: ClassVar[dict[str, float]] = dict.fromkeys(CELLS, 45)
-    known: ClassVar[dict[str, str]] = {
-        "argv.large": "it takes a prompt as an argument alone, which holds 131063 bytes at most",
-        "outcome.max_turns": "it has no machine-readable output, and with its turns used up it asks for a summary and exits with 0",
+    known: ClassVar[dict[str, Known]] = {
+        **dict.fromkeys(("session.plain", "session.dotted", "session.symlink", "session.two"), INFERRED),
+        "argv.large": Known(
+            "`harnessd start` failed: .* adapter `hermes` can be handed at most 131063\".*",
+            "it takes a prompt as an argument alone, which holds 131063 bytes at most",
+        ),
+        "outcome.max_turns": Known(
+            "the outcome was `ok`: .*",
+            "it has no machine-readable output, and with its turns used up it asks for a summary and exits with 0",
+        ),
     }
     notes: ClassVar[dict[str, str]] = {
         "outcome.429": "with `agent.api_max_retries: 2`",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents import Agent
+from agents import Agent, Known
 from cells import CELLS
 from install import npm
 
@@ -38,11 +38,17 @@ class Kimi(Agent):
 
     id = "kimi"
     package = npm("@moonshot-ai/kimi-code", node22=True)
-    na = {
-        "argv.large": "it takes its prompt as an argument, 128 KiB at most",
-        "usage.fork": "it forks by a command of its own, which takes no prompt",
+    na = {"usage.fork": "it forks by a command of its own, which takes no prompt"}
+    known = {
+        "argv.large": Known(
+            "`harnessd start` failed: .* adapter `kimi` can be handed at most 131062\".*",
+            "it takes its prompt as an argument, 128 KiB at most",
+        ),
+        "argv.quiet": Known(
+            "`logs` prints more than the answer: zqscript-has-run",
+            "what a tool prints comes as plain text beside the records, and is shown",
+        )
     }
-    known = {"argv.quiet": "what a tool prints comes as plain text beside the records, and is shown"}
     # Its start takes 3 s of a processor.
     starts = 15.0
     patience = {cell: 40.0 for cell in CELLS if cell not in ("outcome.stop", "outcome.killed")}

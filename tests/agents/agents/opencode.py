@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents import Agent
+from agents import NOTHING_STATED, Agent, Known
 from install import npm
 
 if TYPE_CHECKING:
     from model import Call, Exchange
 
-UNENDED = "it writes what a step used when the step is over, its tools included, and this one never was"
+UNENDED = Known(
+    NOTHING_STATED, "it writes what a step used when the step is over, its tools included, and this one never was"
+)
 TRIES = "it tries six times, over 80 s; no setting bounds that"
 
 
@@ -29,10 +31,17 @@ class OpenCode(Agent):
     }
     first_alone = True
     known = {
-        "skills.untouched": "it writes a `.gitignore` into the `.opencode` of a project",
+        "skills.merged": Known(
+            r"skills of the merged set are not seen: \['zqwordeverywhere\d+end'\]",
+            "of a name that its own home has too, now one copy wins, now the other",
+        ),
+        "skills.untouched": Known(
+            r"the project changed: \['\.opencode/\.gitignore'\]", "it writes a `.gitignore` into the `.opencode` of a project"
+        ),
         "usage.killed": UNENDED,
         "usage.daemon_killed": UNENDED,
     }
+    fickle = frozenset({"skills.merged"})
     notes = {"outcome.429": TRIES, "outcome.500": TRIES}
     patience = {"outcome.ok": 60, "outcome.401": 60, "outcome.429": 140, "outcome.500": 140}
 

@@ -7,9 +7,9 @@
 """
 
 from .ledger import Exchange, Usage
-from .script import Answer, Call, Cut, Fail, Hang, Shell, Step, Subagent, marker
+from .script import Answer, Call, Cut, Fail, Hang, Shell, Step, marker
 from .server import Model
 
 __all__ = [
-    "Answer", "Call", "Cut", "Exchange", "Fail", "Hang", "Model", "Shell", "Step", "Subagent", "Usage", "marker",
+    "Answer", "Call", "Cut", "Exchange", "Fail", "Hang", "Model", "Shell", "Step", "Usage", "marker",
 ]

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-MOST = 20_000
+MOST = 10_000
 """So many exchanges are kept; an agent that asks more is broken."""
+
+PRIME = 20_011
+"""One above twice `MOST`."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,16 @@ class Usage:
 
     @classmethod
     def of(cls, number: int) -> Usage:
-        """Those of the answer of this number; the squares keep the sums of other answers from being the same."""
-        return cls(input=5_003 + 1_009 * number + number * number, cached=1_013 + 211 * number, output=101 + 17 * number + number * number)
+        """Those of the answer of this number.
+
+        No input and no output comes twice, and by the squares no two answers sum up to what another two do. They stay
+        far below the context of a model: an agent that sees it full begins to make it shorter.
+        """
+        return cls(
+            input=5_003 + 1_009 * number % PRIME,
+            cached=1_013 + 211 * number % 3_989,
+            output=101 + number * number % PRIME,
+        )
 
 
 @dataclass(frozen=True)

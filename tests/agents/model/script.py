@@ -67,9 +67,6 @@ class Cut:
     """The beginning of an answer, then the end of the connection."""
 
 
-Subagent = Call
-"""A call that hands work to a sub-agent is a call; the agent's module says which."""
-
 Step = Answer | Shell | Call | Fail | Hang | Cut
 
 

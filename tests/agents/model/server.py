@@ -65,11 +65,6 @@ class Model:
         """What was asked by a run, its sub-agents and its errands, and what that was answered."""
         return self._ledger.served(tag)
 
-    def total(self, tag: str) -> Usage:
-        """The sums of what was served to a run."""
-        counted = [exchange.usage for exchange in self.served(tag) if exchange.usage is not None]
-        return Usage(*(sum(getattr(usage, key) for usage in counted) for key in ("input", "cached", "output")))
-
     def wait_for(self, tag: str, count: int, seconds: float) -> bool:
         """Waits until a run has asked `count` times; whether it has in time."""
         return self._ledger.wait_for(tag, count, seconds)

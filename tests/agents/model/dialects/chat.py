@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions. `prompt_tokens` hold the cached ones."""
+"""OpenAI's Chat Completions. `prompt_tokens` hold the cached ones; a stream states them where that is asked for."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
     yield chunk({"role": "assistant", "content": ""})
     yield chunk({"content": act.text} if isinstance(act, Text) else {"tool_calls": message["tool_calls"]})
     yield chunk({}, _end(act))
-    yield None, {**head, "choices": [], "usage": _usage(usage)}
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield None, {**head, "choices": [], "usage": _usage(usage)}
     yield None, "[DONE]"
 
 
