@@ -2,6 +2,7 @@
 
 mod argv;
 mod overlay;
+mod plain;
 mod prompt;
 mod registry;
 mod session;

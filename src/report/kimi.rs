@@ -3,8 +3,9 @@
 //! Only a success has a record: `session.resume_hint` after the answer, with the id of the session. An error is
 //! a line of plain text before it exits.
 //!
-//! Invariant: what a tool prints decides nothing, though it goes by as it is while the tool runs. The record of
-//! the call comes after it, and a success counts only right after an answer that calls no tool.
+//! Invariant: a success counts only right after an answer that calls no tool, and what a tool prints, which goes by
+//! as it is while the tool runs, decides nothing once the record of its call has come after it. Meanwhile it could
+//! be taken for the end if it were records of this format, an answer and the end: nothing tells these from real ones.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

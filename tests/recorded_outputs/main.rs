@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod copilot;
+mod ends;
 mod fixtures;
 mod goose;
 mod grok;
