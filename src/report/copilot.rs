@@ -28,7 +28,12 @@ impl Reader {
                 self.error = None;
                 tell(Told::Resumed);
             }
-            Some("assistant.message") => message(data, own, tell),
+            Some("assistant.message") => {
+                if own {
+                    self.error = None;
+                }
+                message(data, own, tell);
+            }
             Some("assistant.turn_retry") => {
                 let reason = text(data, &["reason"]).unwrap_or("error");
                 tell(Told::Trouble(format!("{reason}, tries again")));

@@ -69,7 +69,11 @@ impl Decoder {
     pub fn report(&self, status: Option<ExitStatus>, now: Wall, zone: Tz) -> Option<Report> {
         let failed =
             |cause: String| Some(Report { outcome: Outcome::Failed, cause: Some(cause), until: None });
-        let stated = self.stated.as_ref().or_else(|| self.reader.held());
+        let by_itself = match status {
+            Some(ExitStatus::Code(code)) if !by_signal(code) => Some(code),
+            _ => None,
+        };
+        let stated = self.stated.as_ref().or_else(|| self.reader.held(by_itself));
         match (stated, status) {
             (Some(stated), Some(ExitStatus::Code(code)))
                 if stated.outcome() == Outcome::Ok && code != 0 && !by_signal(code) =>

@@ -133,12 +133,12 @@ impl Reader {
         }
     }
 
-    /// A statement that the program may go on after, by itself.
-    pub(super) fn held(&self) -> Option<&Statement> {
+    /// A statement that the program may go on after, by itself, as its end leaves it; no code: it was killed.
+    pub(super) fn held(&self, code: Option<i32>) -> Option<&Statement> {
         match self {
             Self::ClaudeCode(reader) => reader.held(),
             Self::Pi(reader) => reader.held(),
-            Self::Vibe(reader) => reader.held(),
+            Self::Vibe(reader) => code.and_then(|code| reader.held(code)),
             _ => None,
         }
     }

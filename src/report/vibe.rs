@@ -2,7 +2,8 @@
 //!
 //! It prints an entry of its session when that is complete, and no record of its end. Of the end it
 //! tells on the other output only: `Stopped: LIMIT` with the exit status 3, or `Error: WORDS` with 1
-//! or 2. Nothing of the model's and none of a tool's stands in a line that is no record.
+//! or 2. Nothing of the model's and none of a tool's stands in a line that is no record, but servers of tools may
+//! write there: only with the exit status is an `Error: ` its own.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +20,8 @@ pub(super) struct Reader {
     session: Option<String>,
     /// What the last entry comes to, as far as nothing follows it.
     held: Option<Statement>,
+    /// An `Error: ` followed it.
+    troubled: bool,
 }
 
 impl Reader {
@@ -55,7 +58,7 @@ impl Reader {
             return true;
         }
         if let Some(words) = line.strip_prefix("Error: ") {
-            self.held = None;
+            self.troubled = true;
             tell(Told::Trouble(words.to_owned()));
             return true;
         }
@@ -69,9 +72,9 @@ impl Reader {
         true
     }
 
-    /// How it ended, if nothing follows its last entry.
-    pub(super) const fn held(&self) -> Option<&Statement> {
-        self.held.as_ref()
+    /// How it ended, if nothing follows its last entry and it ended by itself with this exit status.
+    pub(super) fn held(&self, code: i32) -> Option<&Statement> {
+        self.held.as_ref().filter(|_| code == 0 || !self.troubled)
     }
 
     /// Tools may follow any message of the model's, minutes later, so that none is the end by itself.
@@ -83,5 +86,6 @@ impl Reader {
         }
         let committed = text(record, &["outcome", "type"]) == Some("committed");
         self.held = committed.then(Statement::ok);
+        self.troubled = false;
     }
 }

@@ -68,6 +68,8 @@ fn the_error_before_the_result_is_what_it_met() {
     let other =
         "{\"type\":\"session.error\",\"agentId\":\"a\",\"data\":{\"message\":\"no\",\"statusCode\":429}}";
     let turn = "{\"type\":\"assistant.turn_start\",\"data\":{}}";
+    let answer = "{\"type\":\"assistant.message\",\"data\":{\"content\":\"DONE\"}}";
+    let others = "{\"type\":\"assistant.message\",\"agentId\":\"a\",\"data\":{\"content\":\"DONE\"}}";
     let abort = "{\"type\":\"abort\",\"data\":{\"reason\":\"user_abort\"}}";
     let bare = "its result states the exit status 1";
     for (records, status, expected) in [
@@ -75,6 +77,8 @@ fn the_error_before_the_result_is_what_it_met() {
         (&[error, failed], 1, (RateLimited, Some("no"))),
         (&[error, done], 0, (RateLimited, Some("no"))),
         (&[error, turn, done], 0, (Ok, None)),
+        (&[error, answer, done], 0, (Ok, None)),
+        (&[error, others, done], 0, (RateLimited, Some("no"))),
         (&[other, done], 0, (Ok, None)),
         (&[turn, failed], 1, (Failed, Some(bare))),
         (&[turn, abort, done], 0, (Failed, Some("it broke off: user_abort"))),

@@ -1,6 +1,6 @@
 //! What mistral-vibe printed.
 
-use harnessd::base::ExitStatus::Code;
+use harnessd::base::ExitStatus::{Code, Signal};
 use harnessd::base::Outcome::{self, AuthRequired, Budget, Failed, MaxTurns, Ok, RateLimited};
 use harnessd::report::Decoder;
 use harnessd::report::Format::Vibe;
@@ -86,4 +86,23 @@ fn a_message_is_the_end_if_nothing_follows() {
     decoder.feed(format!("{PROMPT}{said}").as_bytes());
     assert_eq!((decoder.stated(), decoder.session()), (None, Some("s")));
     assert_eq!(rendered(Vibe, format!("{PROMPT}{TOOL}{said}\n").as_bytes(), false), "[bash] true\nwords\n");
+}
+
+/// RUN-0: what it says before a tool is no answer, and the tool's record comes after the tool: killed meanwhile, it
+/// has stated nothing.
+#[test]
+fn a_killed_one_has_not_answered() {
+    let output = format!("{PROMPT}{}", answer("s", "committed"));
+    for status in [Signal(9), Signal(15), Code(137), Code(143)] {
+        assert_eq!(outcome(Vibe, output.as_bytes(), status), None, "{status:?}");
+    }
+}
+
+/// RUN-0: servers of tools share its other output. A line of theirs is an error of its own only if it ends as failed.
+#[test]
+fn an_error_of_another_program_makes_no_failure() {
+    let output = format!("{PROMPT}{}Error: cannot close the cache\n", answer("s", "committed"));
+    let comes_to = |status| outcome(Vibe, output.as_bytes(), Code(status)).unwrap();
+    assert_eq!((comes_to(0).outcome, comes_to(0).cause), (Ok, None));
+    assert_eq!((comes_to(1).outcome, comes_to(1).cause.as_deref()), (Failed, Some("cannot close the cache")));
 }
