@@ -54,7 +54,14 @@ class OpenCode(Agent):
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "Mock", "options": options, "models": known}
         settings = home / ".config" / "opencode" / "opencode.json"
         settings.parent.mkdir(parents=True)
-        settings.write_text(json.dumps({"share": "disabled", "model": self.models[0], "provider": {"mock": provider}}), "utf-8")
+        wanted = {
+            "share": "disabled",
+            "model": self.models[0],
+            "provider": {"mock": provider},
+            # By default it asks nobody, and `auto_accept` would change nothing.
+            "permission": {"bash": "ask"},
+        }
+        settings.write_text(json.dumps(wanted), encoding="utf-8")
 
     def keys(self, url: str) -> dict[str, object]:
         quiet = ("MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD")
