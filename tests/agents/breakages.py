@@ -17,7 +17,7 @@ from world import World
 NOTHING = "HARNESSD_TEST_NOTHING"
 """A variable that no agent reads."""
 
-After = Callable[[World, Mapping, Callable[[str], None]], None]
+After = Callable[[World, dict, Callable[[str], None]], None]
 
 
 def as_served(exchanges: list[Exchange]) -> list[Exchange]:
@@ -25,7 +25,7 @@ def as_served(exchanges: list[Exchange]) -> list[Exchange]:
     return exchanges
 
 
-def nothing_after(world: World, run: Mapping, leave: Callable[[str], None]) -> None:
+def nothing_after(world: World, run: dict, leave: Callable[[str], None]) -> None:
     """Does nothing."""
 
 
@@ -67,18 +67,23 @@ def one_token_more(exchanges: list[Exchange]) -> list[Exchange]:
     ]
 
 
-def leave_process(world: World, run: Mapping, leave: Callable[[str], None]) -> None:
+def leave_process(world: World, run: dict, leave: Callable[[str], None]) -> None:
     """Leaves a process of the run."""
     leave(f"HARNESSD_RUN_ID={run['id']}")
 
 
-def write_home(world: World, run: Mapping, leave: Callable[[str], None]) -> None:
+def record_other(world: World, run: dict, leave: Callable[[str], None]) -> None:
+    """As though the run had been recorded with an outcome that is right for nothing here."""
+    run["outcome"] = "lost"
+
+
+def write_home(world: World, run: dict, leave: Callable[[str], None]) -> None:
     """Writes into the skills of the home."""
     root = world.home / home_roots(world)[0]
     (root / "left-here.md").write_text("left here\n", encoding="utf-8")
 
 
-def write_project(world: World, run: Mapping, leave: Callable[[str], None]) -> None:
+def write_project(world: World, run: dict, leave: Callable[[str], None]) -> None:
     """Writes into the working directory of the scenario that looks."""
     (world.root / "work" / "tool" / "left-here.md").write_text("left here\n", encoding="utf-8")
 
@@ -108,6 +113,7 @@ def everywhere() -> list[Breakage]:
             wrapper='find -L "$root/world/main/state/skills" "$PWD" -path "*/scripts/say" -exec chmod a-x {} + 2>/dev/null',
         ),
         Breakage("a process is left", ENDS, after=leave_process),
+        Breakage("another outcome is recorded", ENDS, after=record_other),
         Breakage("a file is written into the project", ("skills.untouched",), after=write_project),
         Breakage("a record of the server is dropped", (*USAGES, "session.two"), spoil=without_record),
         Breakage("an answer had a token more", (*USAGES, "session.two"), spoil=one_token_more),

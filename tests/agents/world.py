@@ -82,7 +82,7 @@ class World:
     root: Path
     adapter: str = ""
     spoil: Callable[[list[Exchange]], list[Exchange]] = field(default=lambda exchanges: exchanges)
-    after: Callable[[Mapping], None] = field(default=lambda run: None)
+    after: Callable[[dict], None] = field(default=lambda run: None)
     main: Daemon = field(init=False)
     tags: list[str] = field(default_factory=list, init=False)
 
