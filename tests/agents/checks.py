@@ -120,7 +120,7 @@ def model_asked_for(world: World, tag: str, model: str) -> None:
 
 
 def outcome_is(world: World, run: Mapping, cell: str, usual: tuple[str, ...]) -> None:
-    """The run ended as it has to for `cell`, and in time."""
+    """The run ended with an outcome that is right for `cell`."""
     right = world.agent.accepts.get(cell, usual)
     cause = f"{run.get('cause', '')} (status {run.get('exit_code', run.get('signal'))})"
     require(run["outcome"] in right, f"the outcome was `{run['outcome']}`", cause)

@@ -283,7 +283,7 @@ def inside(
     shutil.copy(chosen.harnessd, harnessd)
     harnessd.chmod(0o755)
     scenarios = [each for each in SCENARIOS if chosen.scenario is None or each.name in chosen.scenario]
-    with Model() as model:
+    with Model({tool for agent in wanted for tool in agent.errands}) as model:
         setting = Setting(harnessd, model, scratch, users, chosen.keep)
         if chosen.prove:
             import prove

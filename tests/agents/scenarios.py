@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from shlex import quote
 
@@ -19,7 +20,7 @@ from cells import Cell, Failed, no
 from checks import OUTCOMES, Found, ended_as, patience, require
 from model import Answer, Fail, Hang, Shell, marker
 from processes import commands
-from world import CLIENT_SECONDS, NAP, Daemon, Harness, World, finish, until
+from world import CLIENT_SECONDS, Daemon, Harness, World, finish, until
 
 STOP_SECONDS = 5.0
 HANG_SLACK = 4.0
@@ -251,9 +252,8 @@ def written(world: World, tool: InTool, cell: str) -> None:
     if cell in world.agent.known:
         return
     run = tool.harness.state()["run"]
-    end = time.monotonic() + WRITING_SECONDS
-    while not tool.harness.usage(run).get("calls") and time.monotonic() < end:
-        time.sleep(NAP)
+    with suppress(Failed):
+        until(lambda: tool.harness.usage(run).get("calls"), WRITING_SECONDS, "the call was not written")
 
 
 def stop(world: World, found: Found) -> None:

@@ -152,6 +152,14 @@ class Dialects(Served):
                 used(dialect, self.post(path, asked(dialect, marker(tag))))
                 self.assertEqual([(each.kind, each.step) for each in self.model.served(tag)], [("side", 0), ("turn", 0)])
 
+    def test_tools_that_are_for_errands_alone_make_an_errand(self) -> None:
+        tool = {"type": "function", "function": {"name": "name_it", "parameters": {}}}
+        body = {"model": "first-model", "messages": [{"role": "user", "content": marker("t")}], "tools": [tool]}
+        self.model.script("t", [Answer("done")])
+        self.assertEqual(said("chat", self.post(DIALECTS["chat"], body)), "done")
+        with Model({"name_it"}) as self.model:
+            self.assertEqual(said("chat", self.post(DIALECTS["chat"], body)), "An errand")
+
     def test_an_errand_of_gemini_gets_a_document_of_the_shape_that_it_asks_for(self) -> None:
         shape = {"properties": {"title": {"type": "string"}, "sure": {"type": "boolean"}, "which": {"enum": ["b", "c"]}}}
         body = asked("gemini", "x", tools=False) | {"generationConfig": {"responseSchema": shape}}

@@ -88,6 +88,9 @@ class Agent:
     accepts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Outcomes that are right for a cell in place of those of `checks.OUTCOMES`: `{"outcome.500": ("overloaded",)}`."""
 
+    errands: ClassVar[frozenset[str]] = frozenset()
+    """Tools that it offers the model for errands of its own alone, such as to state a title with."""
+
     turns_at_once: ClassVar[bool] = False
     """Whether its transcript states what a turn used in one sum, so that the number of calls cannot be compared."""
 

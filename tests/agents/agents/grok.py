@@ -41,6 +41,7 @@ class Grok(Agent):
     package = npm("@xai-official/grok")
     fast = True
     turns_at_once = True
+    errands = frozenset({"session_title"})
     known = {
         "argv.large": Known(
             r"the model did not get the prompt byte for byte: .*\[\[run:[\w.-]+\]\]\\n0123456789abcde\\n.*",
@@ -76,7 +77,7 @@ class Grok(Agent):
 
     def unwritten(self, exchange: Exchange) -> str | None:
         tools = exchange.body.get("tools") or []
-        if [tool.get("function", {}).get("name") for tool in tools] == ["session_title"]:
+        if {tool.get("function", {}).get("name") for tool in tools} == self.errands:
             return "it asks the model for a title of each new session, and writes that call nowhere"
         return None
 

@@ -10,30 +10,32 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import Self
 
-from .dialects import Act, Text, Use, anthropic, chat, gemini, responses
+from .dialects import Act, Use, anthropic, chat, gemini, responses
 from .ledger import Exchange, Ledger, Usage
 from .script import Answer, Call, Cut, Fail, Hang, Place, Shell, Step, called, place
 
 GEMINI = re.compile(r"/models/([^/:]+):(stream)?[gG]enerateContent$")
 BY_END: Mapping[str, ModuleType] = {"/messages": anthropic, "/responses": responses, "/chat/completions": chat}
-SIDE = Text("An errand")
+SIDE = Answer("An errand")
 """What an errand of the agent is answered."""
-ERRANDS = {"session_title"}
-"""Tools that are offered for errands alone, as Grok Build's to state a title with; most errands are offered none."""
 UNSCRIPTED = (Answer("nothing is scripted for this"),)
 LONGEST = 64 << 20
 MODELS = ("first-model", "second-model")
 
 
 class Model:
-    """The server, from its making until `close`."""
+    """The server, from its making until `close`.
 
-    def __init__(self) -> None:
+    `errands` are tools that are offered for errands alone; most errands are offered none.
+    """
+
+    def __init__(self, errands: Collection[str] = ()) -> None:
+        self._errands = frozenset(errands)
         self._ledger = Ledger()
         self._scripts: dict[str, tuple[Step, ...]] = {}
         self._closed = threading.Event()
@@ -128,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, dialect: ModuleType, body: Mapping, streamed: bool) -> None:
         at, tools = place(dialect.said(body)), dialect.tools(body)
-        side = tools.keys() <= ERRANDS
+        side = tools.keys() <= self.server.model._errands
         step = self.server.model._step(at)
         act: Act | None
         match step:
@@ -136,11 +138,11 @@ class _Handler(BaseHTTPRequestHandler):
                 act = None
             case _ if side:
                 act = SIDE
-            case Answer(text):
-                act = Text(text)
+            case Answer():
+                act = step
             case Shell() | Call():
                 use = called(step, tools)
-                act = Text(f"no such tool is offered: {', '.join(tools)}") if use is None else Use(*use)
+                act = Answer(f"no such tool is offered: {', '.join(tools)}") if use is None else Use(*use)
         number = self.server.model._ledger.number()
         usage = Usage.of(number)
         status = step.status if isinstance(step, Fail) else 200
@@ -157,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._hang()
         if act is not None and not streamed:
             return self._document(200, dialect.whole(body, act, usage))
-        events = list(dialect.events(body, act or Text("this will be cut"), usage))
+        events = list(dialect.events(body, act or Answer("this will be cut"), usage))
         return self._stream(events[:2] if act is None else events)
 
     def _hang(self) -> None:

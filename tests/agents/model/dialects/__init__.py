@@ -6,7 +6,7 @@
     events(body, act, usage)         the same as (event, data) of a stream; `event` may be None
     error(status, message)           an error as the vendor sends it: its body, and headers; no message: the vendor's words
 
-An act is what a step comes to: `Text` or `Use`.
+An act is what a step comes to: an `Answer`, or a `Use` of a tool that is offered.
 """
 
 from __future__ import annotations
@@ -15,12 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Text:
-    """An answer."""
-
-    text: str
+from ..script import Answer
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,7 @@ class Use:
     arguments: Mapping[str, object]
 
 
-Act = Text | Use
+Act = Answer | Use
 Event = tuple[str | None, object]
 Refusal = tuple[dict[str, object], dict[str, str]]
 

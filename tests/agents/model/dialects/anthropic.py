@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 
 from ..ledger import Usage
-from ..script import Said
-from . import Act, Event, Refusal, Text, fresh, listed, texts
+from ..script import Answer, Said
+from . import Act, Event, Refusal, fresh, listed, texts
 
 KINDS = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
@@ -49,13 +49,13 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 
 def whole(body: Mapping, act: Act, usage: Usage) -> dict[str, object]:
-    if isinstance(act, Text):
+    if isinstance(act, Answer):
         block: dict[str, object] = {"type": "text", "text": act.text}
     else:
         block = {"type": "tool_use", "id": fresh("toolu_"), "name": act.name, "input": dict(act.arguments)}
     return {
         "id": fresh("msg_"), "type": "message", "role": "assistant", "model": body.get("model"), "content": [block],
-        "stop_reason": "end_turn" if isinstance(act, Text) else "tool_use", "stop_sequence": None, "usage": _usage(usage),
+        "stop_reason": "end_turn" if isinstance(act, Answer) else "tool_use", "stop_sequence": None, "usage": _usage(usage),
     }
 
 
@@ -63,7 +63,7 @@ def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
     message = whole(body, act, usage)
     [block] = message["content"]
     begun = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
-    if isinstance(act, Text):
+    if isinstance(act, Answer):
         opened, delta = {**block, "text": ""}, {"type": "text_delta", "text": act.text}
     else:
         opened, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Mapping
 
 from ..ledger import Usage
-from ..script import Said
-from . import Act, Event, Refusal, Text, fresh, listed, texts
+from ..script import Answer, Said
+from . import Act, Event, Refusal, fresh, listed, texts
 
 ERRORS = {
     401: ("invalid_request_error", "invalid_api_key"),
@@ -49,7 +49,7 @@ def _usage(usage: Usage) -> dict[str, object]:
 
 
 def _message(act: Act) -> dict[str, object]:
-    if isinstance(act, Text):
+    if isinstance(act, Answer):
         return {"role": "assistant", "content": act.text}
     function = {"name": act.name, "arguments": json.dumps(act.arguments)}
     call = {"index": 0, "id": fresh("call_"), "type": "function", "function": function}
@@ -57,7 +57,7 @@ def _message(act: Act) -> dict[str, object]:
 
 
 def _end(act: Act) -> str:
-    return "stop" if isinstance(act, Text) else "tool_calls"
+    return "stop" if isinstance(act, Answer) else "tool_calls"
 
 
 def _head(body: Mapping, kind: str) -> dict[str, object]:
@@ -77,7 +77,7 @@ def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
 
     message = _message(act)
     yield chunk({"role": "assistant", "content": ""})
-    yield chunk({"content": act.text} if isinstance(act, Text) else {"tool_calls": message["tool_calls"]})
+    yield chunk({"content": act.text} if isinstance(act, Answer) else {"tool_calls": message["tool_calls"]})
     yield chunk({}, _end(act))
     if (body.get("stream_options") or {}).get("include_usage"):
         yield None, {**head, "choices": [], "usage": _usage(usage)}

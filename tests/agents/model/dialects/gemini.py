@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 
 from ..ledger import Usage
-from ..script import Said
-from . import Act, Event, Refusal, Text, fresh, listed
+from ..script import Answer, Said
+from . import Act, Event, Refusal, fresh, listed
 
 STATUSES = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
@@ -40,7 +40,7 @@ def tools(body: Mapping) -> dict[str, Mapping]:
 
 
 def whole(body: Mapping, act: Act, usage: Usage) -> dict[str, object]:
-    if isinstance(act, Text):
+    if isinstance(act, Answer):
         part: dict[str, object] = {"text": _fitting(body, act.text)}
     else:
         part = {"functionCall": {"name": act.name, "args": dict(act.arguments)}}

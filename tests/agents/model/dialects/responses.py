@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Mapping
 
 from ..ledger import Usage
-from ..script import Said
-from . import Act, Event, Text, fresh, listed, texts
+from ..script import Answer, Said
+from . import Act, Event, fresh, listed, texts
 from .chat import error
 
 __all__ = ["error", "events", "said", "tools", "whole"]
@@ -40,7 +40,7 @@ def tools(body: Mapping) -> dict[str, Mapping]:
 
 
 def whole(body: Mapping, act: Act, usage: Usage) -> dict[str, object]:
-    if isinstance(act, Text):
+    if isinstance(act, Answer):
         content = [{"type": "output_text", "text": act.text, "annotations": []}]
         item: dict[str, object] = {
             "type": "message", "id": fresh("msg_"), "role": "assistant", "status": "completed", "content": content,
@@ -69,7 +69,7 @@ def events(body: Mapping, act: Act, usage: Usage) -> Iterator[Event]:
     [item] = response["output"]
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     stages: list[dict[str, object]] = [{"type": "response.created", "response": begun}]
-    if isinstance(act, Text):
+    if isinstance(act, Answer):
         at = {"item_id": item["id"], "output_index": 0, "content_index": 0}
         opened = {**item, "status": "in_progress", "content": []}
         stages += [
