@@ -1,7 +1,7 @@
 //! Hermes: `chat -Q`, which has no machine-readable output.
 //!
-//! Its exit status decides; a status of 1 says that the turn failed, and then it prints the error in
-//! place of an answer. With 0 the same words are the model's.
+//! Its exit status decides; another one than 0 says that the turn failed, and then it prints the error
+//! in place of an answer. With 0 the same words are the model's.
 
 use super::told::Told;
 

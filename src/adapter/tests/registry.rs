@@ -11,6 +11,7 @@ use crate::adapter::{
     Adapter, Fulfilment, Handover, Invocation, NativeSkill, OptionKey, PromptOptions, Registry, Session,
     Synthesis,
 };
+use crate::report::Format;
 
 const USERS: &str = "
 [mine]
@@ -361,4 +362,14 @@ fn the_variables_of_any_outer_agent_are_known() {
         assert!(registry.scrub().contains(&name), "{name}");
     }
     assert_eq!(builtin("codex").scrub(), ["CODEX_THREAD_ID", "CODEX_SESSION_ID"]);
+}
+
+/// RUN-0: what the schema and the reference say of `format` names each format that is read, in their order.
+#[test]
+fn every_format_is_told() {
+    let schema = schemars::schema_for!(crate::adapter::model::Report);
+    let said = schema.as_value()["properties"]["format"]["description"].as_str().unwrap();
+    let told: Vec<&str> = said.split('`').skip(1).step_by(2).collect();
+    let read: Vec<&str> = Format::ALL.iter().map(|one| one.as_str()).collect();
+    assert_eq!(told, read);
 }

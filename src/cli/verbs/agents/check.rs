@@ -88,7 +88,7 @@ fn advice(agent: &AgentState, check: &VersionCheck) -> Option<String> {
         (Verdict::Same, _) => return None,
         (Verdict::Unknown, _) => {
             let path = agent.path.as_deref().unwrap_or(id);
-            format!("{id}: run `{path} --version` by hand, in the same environment")
+            format!("{id}: ask `{path}` for its version by hand, in the same environment")
         }
         (_, Some(seen)) => format!(
             "{id}: docs/agents.md says what {seen} did; to try {version}, set `verified` in \
@@ -155,6 +155,7 @@ mod tests {
         assert_eq!(say("crush", Ok("crush 1.0.0")), is("1.0.0", "not verified at all", true));
         assert_eq!(say("antigravity", Err(Some("it says nothing"))), of_none("not verified at all"));
     }
+
     /// ADP-5: each difference comes with what to do, which is another thing for agents that nobody has tried.
     #[test]
     fn each_difference_says_what_to_do() {
@@ -168,7 +169,10 @@ mod tests {
             "pi: docs/agents.md says what 1.6.0 did; to try 1.7.0, set `verified` in \
              src/adapter/builtin/pi.toml to it and run `python3 tests/agents/run.py pi` in a checkout of harnessd"
         );
-        assert_eq!(say("pi", Err(None)), "pi: run `/bin/pi --version` by hand, in the same environment");
+        assert_eq!(
+            say("pi", Err(None)),
+            "pi: ask `/bin/pi` for its version by hand, in the same environment"
+        );
         assert_eq!(
             say("crush", Ok("crush 1.0.0")),
             "crush: try it with a harness of yours, then say so with `verified = \"1.0.0\"` in `[adapter.crush]`"
